@@ -3,80 +3,17 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from html import escape
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
-LONGEST = 200  # characters of a text in a repr
-
-_RECKONS = re.compile(
-    r"(?i)\b(?:add(?:s|ed)? up|add(?:ing)? (?:the|these|those|all|them)|average|bigger|biggest|"
-    r"budget|discount|interest|rounded|calculat(?:e|es|ing)|cheap(?:er|est)|"
-    r"convert(?:s|ed|ing)?\b(?![^.\n]{0,40}\b(?i:bullets?|citation|code|csv|directions|html|json|"
-    r"list|markdown|prose|python|string|table|text|typescript|xml|yaml)\b)|"
-    r"compar(?:e|es|ing)|comput(?:e|es|ing)|"
-    r"costs? (?:more|less|most)|difference between|earns? (?:more|less|most|least)|"
-    r"(?:most|less|least|more) expensive|high(?:er|est)|how (?:much|many)|larg(?:er|est)|"
-    r"low(?:er|est)|maximum|mean of|median|minimum|normal|(?:lab|blood|test) (?:results?|values?)|"
-    r"order(?:ed)? (?:by|from)|percent(?:age)? of|"
-    r"divid(?:e|ed|es|ing)|in total|left over|multipl(?:y|ied)|per person|percent|"
-    r"rank(?:ed|ing)?|small(?:er|est)|sort(?:s|ed|ing)?|split(?:s|ting)?|subtract|"
-    r"sum(?: (?:of|up)|s)?|what(?:['\u2019]s| is) left|"
-    r"total(?:s|led)?|(?:more|less) than|work out)\b"
-)
-_ORDERS_TIME = re.compile(
-    r"(?i)\b(?:calculat(?:e|ing)|chronological(?:ly)?|clash(?:es)?|"
-    r"(?:over|under|above|below|at least) \d+|day by day|day of the week|"
-    r"overlap(?:s|ping)?|earl(?:ier|iest)|"
-    r"(?:arrives?|begins?|comes?|ends?|expires?|is due|leaves?|runs? out|starts?) "
-    r"(?:first|last|next)|first or last|how (?:long|old|many)|itinerary|latest|soonest|timeline|"
-    r"weekday|with (?:the )?dates|"
-    r"old(?:er|est)|order(?:ed)? (?:by|from)|sort(?:s|ed|ing)?|"
-    r"which (?:is|was|comes) first|young(?:er|est))\b"
-)
-_ASKS_ABOUT = re.compile(
-    r"(?i)\b(?:advice|allowed|can (?:i|he|she|we)|caus(?:e|es|ed)|compatible|dangerous|dose|"
-    r"careful|dosage|explain|harm(?:s|ful)?|help with|interact(?:s|ions?)?|mean(?:s|ing)?|"
-    r"ok(?:ay)? to|"
-    r"safe(?:ly)?|should (?:i|he|she|we)|side effects?|specialist|symptoms?|treat(?:ed|s|ment)?|"
-    r"what (?:is|are))\b[^?\n]{0,200}\?"
-)
-_MATCHES = re.compile(
-    r"(?i)\b(?:regex(?:es|p)?|regular expressions?|check digits?|validat(?:e|es|ing|or|ion)|"
-    r"(?:id|number|date) formats?|next (?:\w+ )?number|could not convert|invalid literal|"
-    r"does not match format|invalid (?:date|number|format|isoformat)|(?:cannot|can't|could not|"
-    r"fail(?:s|ed) to|unable to) (?:be )?pars(?:e|ed|ing)|NumberFormatException|"
-    r"\w*ParseException|FormatException|pars(?:e|es|ing) (?:this|the) (?:date|number|amount))\b"
-)
-_WRITTEN = (
-    "ID",
-    "NUMBER",
-    "MONEY",
-    "DATE",
-    "PHONE",
-    "EMAIL",
-    "IP",
-    "POSTCODE",
-    "PLATE",
-    "IBAN",
-    "TERM",
-)
-_NAME_PARTS = re.compile(
-    r"(?i)\b(?:(?:last|family|first|given|middle)[ _]?names?|surnames?|initials|"
-    r"alphabetical(?:ly)?|rhym(?:e|es|ing))\b"
-)
-_PAPERS = re.compile(
-    r"(?i)\b(?:visas?|passports?|residence|permits?|citizenship|nationality|asylum|immigration|"
-    r"embassy|consulate|naturali[sz]\w+)\b"
-)
-_ILLS = ("TREATMENT", "CONDITION")
-_CALCULATES = (
-    ("amounts", ("MONEY", "NUMBER"), _RECKONS),
-    ("dates and ages", ("DATE", "DATE_OF_BIRTH", "NUMBER"), _ORDERS_TIME),
-)
-"""What an API may be asked to calculate with, its kinds, and the words that ask for it."""
-VALUES = frozenset(kind for _, kinds, _ in _CALCULATES for kind in kinds)
+LONGEST = 200
+"""Characters of a text in a repr."""
+VALUES = frozenset("DATE DATE_OF_BIRTH MONEY NUMBER".split())
 """Kinds of what can be calculated with, or written in another way."""
 
 
@@ -291,48 +228,20 @@ class SanitizedText:
         'amounts are hidden, and this te'
         """
         kinds, text = {each.kind for each in self.replacements}, _visible(self)
-        found = []
-        asked = [
-            (what, [kind for kind in of if kind in kinds])
-            for what, of, pattern in _CALCULATES
-            if kinds & set(of) and pattern.search(text)
-        ]
-        if asked:
-            cells = dict.fromkeys(f'{kind} = "pass"' for _, hidden in asked for kind in hidden)
-            found.append(
-                f"{', '.join(what for what, _ in asked)} are hidden, and this text seems to ask to "
-                "sort, add or compare: an API cannot do that; let it write formulas that are "
-                "computed here (formulas under [wire]), mark those that may leave with keep= "
-                f"(--keep), or set {' and '.join(cells)} under [classes] of a policy file"
+        found: dict[str, tuple[list[str], list[str]]] = {}
+        for hint in _hints():
+            hidden = [kind for kind in hint["kinds"] if kind in kinds]
+            shown = hint.get("shows", "") in self.text
+            if hidden and shown and re.search(hint["pattern"], text):
+                what, passing = found.setdefault(hint["says"], ([], []))
+                what.append(hint.get("what", ""))
+                passing += [f'{kind} = "pass"' for kind in hidden]
+        return tuple(
+            says.replace("{what}", ", ".join(what)).replace(
+                "{pass}", " and ".join(dict.fromkeys(passing))
             )
-        written = [kind for kind in _WRITTEN if kind in kinds]
-        if written and _MATCHES.search(text):
-            found.append(
-                "this text seems to ask about how something is written, which placeholders do not "
-                'show; mark an example with keep= (--keep), or set style = "same-form" under '
-                "[identifiers] of a policy file"
-            )
-        if "PERSON" in kinds and _NAME_PARTS.search(text) and "<PERSON_" in self.text:
-            found.append(
-                "this text seems to ask about parts of names, which placeholders do not show; mark "
-                'those that may leave with keep= (--keep), or set names = "natural" under [style] '
-                "of a policy file"
-            )
-        ills = [kind for kind in _ILLS if kind in kinds]
-        if ills and _ASKS_ABOUT.search(text):
-            passing = " and ".join(f'{kind} = "pass"' for kind in ills)
-            found.append(
-                "illnesses or medicines are replaced, and this text seems to ask about them: "
-                "the answer will be about what stands in their place; mark those that may "
-                f"leave with keep= (--keep), or set {passing} under [classes] of a policy file"
-            )
-        if "ORIGIN" in kinds and _PAPERS.search(text):
-            found.append(
-                "where somebody comes from is replaced, and this text seems to ask about papers, "
-                'which depend on it: mark it with keep= (--keep), or set ORIGIN = "pass" or '
-                '"vault" under [classes] of a policy file'
-            )
-        return tuple(found)
+            for says, (what, passing) in found.items()
+        )
 
     def __str__(self) -> str:
         return self.text
@@ -372,3 +281,13 @@ def _visible(result: SanitizedText) -> str:
         visible.append(result.text[at : each.start])
         at = each.end
     return " \0 ".join([*visible, result.text[at:]])
+
+
+@cache
+def _hints() -> list[dict[str, Any]]:
+    """Return the rows of hints.toml, each with the pattern of all that asks."""
+    rows: list[dict[str, Any]]
+    rows = tomllib.loads(Path(__file__).with_name("hints.toml").read_text("utf-8"))["hint"]
+    for row in rows:
+        row["pattern"] = rf"(?i)\b(?:{'|'.join(row['asks'])})\b{row.get('then', '')}"
+    return rows

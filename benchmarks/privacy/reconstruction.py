@@ -257,7 +257,7 @@ def main() -> None:
     sentences = rotten_tomatoes()[:n]
     for begin in range(0, n, GROUP):
         group = Group(tools, sentences[begin : begin + GROUP], "strict", 0, 0)
-        public += [group.masked(text).n_public for text, _ in group.sentences]
+        public += [group.masked(text).segmented.n_public for text, _ in group.sentences]
         for number, places in enumerate(group.places):
             tops = [float(reader.mass(place.released).max()) for place in places]
             for point, hits, ceilings in zip(wanted, found, allowed, strict=True):

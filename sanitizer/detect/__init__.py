@@ -17,13 +17,19 @@ if TYPE_CHECKING:
     from sanitizer.detect.classes import lists_of as lists_of
     from sanitizer.detect.classes import plain_name as plain_name
     from sanitizer.detect.detector import Detector as Detector
+    from sanitizer.detect.detector import Labelled as Labelled
+    from sanitizer.detect.detector import Reading as Reading
     from sanitizer.detect.detector import detector_for as detector_for
+    from sanitizer.detect.detector import entities as entities
     from sanitizer.detect.detector import load_lists as load_lists
     from sanitizer.detect.units import SPELLED as SPELLED
-    from sanitizer.detect.units import find_units as find_units
+    from sanitizer.detect.units import Document as Document
+    from sanitizer.detect.units import document as document
     from sanitizer.detect.units import reads_as as reads_as
-    from sanitizer.detect.units import split as split
+    from sanitizer.detect.units import segmented as segmented
+    from sanitizer.detect.view import Opened as Opened
     from sanitizer.detect.view import is_everyday as is_everyday
+    from sanitizer.detect.view import opened as opened
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -39,15 +45,19 @@ else:
             ),
             "detector": (
                 "Detector",
+                "Labelled",
+                "Reading",
                 "detector_for",
+                "entities",
                 "load_lists",
             ),
             "units": (
+                "Document",
                 "SPELLED",
-                "find_units",
+                "document",
                 "reads_as",
-                "split",
+                "segmented",
             ),
-            "view": ("is_everyday",),
+            "view": ("Opened", "is_everyday", "opened"),
         },
     )

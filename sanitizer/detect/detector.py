@@ -7,25 +7,40 @@ nothing else is read differently (docs/guarantees.md, theorem B).
 
 from __future__ import annotations
 
+import hashlib
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sanitizer.detect.encoding import encode_runs, encode_view
-from sanitizer.detect.layout import Decoded, opened
-from sanitizer.detect.memory import Memory
-from sanitizer.detect.view import Document, is_everyday, languages
+from sanitizer.detect.view import (
+    RUN,
+    Opened,
+    Parted,
+    Run,
+    View,
+    Word,
+    are_listed,
+    has_no_blanks,
+    is_everyday,
+    languages,
+    opened,
+)
 from sanitizer.lm import Models, Reader, Scores
 from sanitizer.lm.reader import CLASSES
-from sanitizer.text import Piece, Unit, merged, overlapping
+from sanitizer.randomness import secret_key
+from sanitizer.text import Piece, Unit, overlapping
 
 FACT = "FACT"
 """Class of what is told in everyday words."""
 UNKNOWN = "TERM"
 """Class of a word on no list that is not surely public."""
+MOST_READINGS = 4096
+"""Texts whose readings are remembered; the one that was not asked for longest goes first."""
 _KIND_OF = {"IDENTIFIER": "ID"}
 """What a class of the reader is called in a policy, where the names differ."""
 _BESIDE = re.compile(r"[ \u00a0\u202f.,/&_'’ʼ:()%$€£#+\u2010\u2011\u2013-]{0,3}")
@@ -40,6 +55,8 @@ _IN_NUMBER = ".,:"
 """What joins the parts of one word, and of one number."""
 _LONGEST = 24
 """Words of the longest entity."""
+
+_T = TypeVar("_T")
 
 
 class Finding(NamedTuple):
@@ -57,15 +74,10 @@ class Finding(NamedTuple):
     score: float
     visible: bool
 
-    @property
-    def source(self) -> str:
-        """What found it, in words."""
-        return f"reader {self.kind} {self.score:.2f}"
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a detector found in one text.
+    """What a detector found in one text: offsets and classes, no text.
 
     Attributes:
         findings: ascending, never overlapping. everyday: hidden words that may be released, as
@@ -81,7 +93,7 @@ class Reading:
     pieces: tuple[Piece, ...] = field(default=())
 
 
-class _Said(NamedTuple):
+class Labelled(NamedTuple):
     """What the reader says of one word: its class, None for none."""
 
     start: int
@@ -92,21 +104,61 @@ class _Said(NamedTuple):
     visible: bool
 
 
+class Pieces(Protocol):
+    """A tokenizer.
+
+    Attributes:
+        mask: token that stands for a run. line: token that stands for the end of a line.
+    """
+
+    mask: int
+    line: int
+
+    def placed(self, texts: Sequence[str]) -> list[list[tuple[int, int, int]]]:
+        """Return the tokens of each text with offsets, (id, start, end), without special ones."""
+
+
 class Detector:
     """Finds what is private in texts. Safe for many threads.
 
-    Args:
-        reader: the model.
+    Readings are remembered: a chat sends its whole history with each message. What is kept are
+    offsets and classes, under keys that only this process can make. A key holds the name of the
+    conversation, and so the tenant and the holder of an API key: nobody can time what another sent.
     """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self.memory = Memory()
+        self._key = secret_key()
+        self._kept: OrderedDict[bytes, object] = OrderedDict()
+        self._lock = threading.Lock()
 
     @property
     def sha256(self) -> str:
         """Digest of the model."""
         return self._reader.sha256
+
+    def key(self, *of: object) -> bytes:
+        """Return the key of what depends on these values alone; a repr must tell them apart."""
+        digest = hashlib.blake2b(key=self._key, digest_size=32)
+        for each in of:
+            part = (each if isinstance(each, str) else repr(each)).encode("utf-8", "surrogatepass")
+            digest.update(len(part).to_bytes(8) + part)
+        return digest.digest()
+
+    def recalled(self, key: bytes) -> Any:
+        """Return what is remembered under a key, or None."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def remembered(self, key: bytes, made: _T) -> _T:
+        """Remember offsets and classes, and return them."""
+        with self._lock:
+            self._kept[key] = made
+            if len(self._kept) > MOST_READINGS:
+                self._kept.popitem(last=False)
+        return made
 
     def read(
         self,
@@ -114,7 +166,6 @@ class Detector:
         taken: Sequence[Unit] = (),
         declared: Sequence[tuple[int, int]] = (),
         thresholds: Mapping[str, float] | None = None,
-        owner: str = "",
     ) -> Reading:
         """Find what is private in a text.
 
@@ -123,81 +174,75 @@ class Detector:
             declared: stretches that are visible text and no part of a finding, ascending.
             thresholds: class -> least share of all classes from which a word is hidden; for
                 those that are not named the model's own.
-            owner: whose readings are remembered apart from all others': the conversation's name.
 
         Raises:
             ModelError: the model failed.
         """
-        least = {**self._reader.thresholds, **(thresholds or {})}
-        spans = [(unit.start, unit.end, unit.kind) for unit in taken]
-        of = ("reading", owner, text, spans, declared, sorted(least.items()))
-        return self.memory.get(of, lambda: self._read(text, taken, declared, least))
+        view = opened(text, [(unit.start, unit.end, unit.kind) for unit in taken], declared)
+        return entities(view, self.labels(view, thresholds), self.alone(thresholds))
 
-    def _read(
-        self,
-        text: str,
-        taken: Sequence[Unit],
-        declared: Sequence[tuple[int, int]],
-        thresholds: Mapping[str, float],
-    ) -> Reading:
-        read = opened(text, [(u.start, u.end, u.kind) for u in taken], declared)
-        plain, found = read.decoded, read.document
-        shown = merged([*declared, *read.code])
-        closed = merged([*((unit.start, unit.end) for unit in taken), *shown])
-        said = self._said(found, thresholds)
-        said = [each for each in said if not _within(plain, shown, each)]
-        entities = [
-            each
-            for each in _entities(plain.text, said, plain.inside(closed))
-            if not each.visible or each.score >= thresholds["alone"]
-        ]
-        findings: list[Finding] = []
-        for each in entities:
-            placed = each._replace(start=plain.origin(each.start), end=plain.origin(each.end))
-            least = findings[-1].end if findings else 0
-            findings.append(_with_signs(text, placed, closed, least))
-        return Reading(
-            tuple(findings),
-            tuple(
-                (plain.origin(each.start), plain.origin(each.end))
-                for each in said
-                if each.kind is None and not each.visible
-            ),
-            len(found.view.words),
-            found.view.language,
-            read.code,
-            read.pieces,
-        )
+    def alone(self, thresholds: Mapping[str, float] | None) -> float:
+        """Return the least share from which visible words alone are an entity."""
+        return {**self._reader.thresholds, **(thresholds or {})}["alone"]
 
-    def _said(self, found: Document, thresholds: Mapping[str, float]) -> list[_Said]:
+    def labels(self, view: Opened, thresholds: Mapping[str, float] | None = None) -> list[Labelled]:
         """Return what the reader says of all words, in order."""
-        view, runs = (
-            encode_view(found.view, self._reader.pieces),
-            encode_runs(found, self._reader.pieces),
-        )
-        read = self._reader.read(view, [(run.ids, run.firsts) for run in runs])
-        said: list[_Said] = []
+        least = {**self._reader.thresholds, **(thresholds or {})}
+        found, pieces = view.parted, self._reader.pieces
+        runs = encode_runs(found, pieces)
+        encoded = encode_view(found.view, pieces)
+        read = self._reader.read(encoded, [(run.ids, run.firsts) for run in runs])
         words = [(found.gaps[n] + w.start, found.gaps[n] + w.end) for n, w in found.view.words]
-        said += _decided(words, [True] * len(words), read.visible, thresholds, True)
+        said = _decided(words, [True] * len(words), read.visible, least, True)
+        written = [
+            run.written[word.start : word.end]
+            for run, its in zip(found.runs, runs, strict=True)
+            for word in its.words
+        ]
+        listed = iter(are_listed(written))
         for start, run, its, scores in zip(found.starts, found.runs, runs, read.runs, strict=True):
             places = [(start + w.start, start + w.end) for w in its.words]
-            known = [_is_known(run.written[w.start : w.end]) for w in its.words]
-            decided = _decided(places, known, scores, thresholds, False)
+            known = [next(listed) for _ in places]
             ends = [*its.firsts, len(its.ids)][1:]
             decided = [
                 # What the model has no piece for it cannot call public.
                 word._replace(kind=word.kind or UNKNOWN)
-                if self._reader.pieces.unknown in its.ids[first : max(end, first + 1)]
+                if pieces.unknown in its.ids[first : max(end, first + 1)]
                 else word
-                for word, first, end in zip(decided, its.firsts, ends, strict=True)
+                for word, first, end in zip(
+                    _decided(places, known, scores, least, False), its.firsts, ends, strict=True
+                )
             ]
             said += _whole(run.written, start, decided)
         return sorted(said)
 
 
-def _is_known(word: str) -> bool:
-    """Return True for numbers, single letters, and words on a list of any language."""
-    return not word.isalpha() or len(word) == 1 or is_everyday(word)
+def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:
+    """Return what is private: neighbouring words of one class, unless one begins.
+
+    Args:
+        said: the words of the view with their classes, in order. alone: least share from which
+            visible words alone are an entity.
+    """
+    plain, its = view.decoded, view.parted.view
+    shown, closed = plain.inside(view.shown), plain.inside(view.closed)
+    if shown:
+        said = [word for word in said if not overlapping(shown, word.start, word.end)]
+    joined = [
+        each
+        for each in _joined(plain.text, said, closed)
+        if not each.visible or each.score >= alone
+    ]
+    places = plain.outside([(each.start, each.end) for each in joined])
+    findings: list[Finding] = []
+    for each, (start, end) in zip(joined, places, strict=True):
+        found = each._replace(start=start, end=end)
+        if each.kind in _AMOUNTS:
+            found = _with_signs(view, found, findings[-1].end if findings else 0)
+        findings.append(found)
+    passing = [(word.start, word.end) for word in said if word.kind is None and not word.visible]
+    everyday = tuple(plain.outside(passing))
+    return Reading(tuple(findings), everyday, len(its.words), its.language, view.code, view.pieces)
 
 
 def _decided(
@@ -206,7 +251,7 @@ def _decided(
     scores: Scores,
     thresholds: Mapping[str, float],
     visible: bool,
-) -> list[_Said]:
+) -> list[Labelled]:
     """Return the likeliest class of each word, None where all classes together are too unlikely."""
     if not places:
         return []
@@ -228,11 +273,11 @@ def _decided(
         chosen = None
         if share >= least:
             chosen = UNKNOWN if unsure else _KIND_OF.get(name, name)
-        said.append(_Said(start, end, chosen, share, begins > 0, visible))
+        said.append(Labelled(start, end, chosen, share, begins > 0, visible))
     return said
 
 
-def _whole(written: str, start: int, said: list[_Said]) -> list[_Said]:
+def _whole(written: str, start: int, said: list[Labelled]) -> list[Labelled]:
     """Return the words of a run, those that one mark joins read as one.
 
     A number such as "1,240.50" has the class of its surest part; a name such as "Ji-woo" begins
@@ -241,7 +286,7 @@ def _whole(written: str, start: int, said: list[_Said]) -> list[_Said]:
     Args:
         start: offset of the run in the text.
     """
-    whole: list[_Said] = []
+    whole: list[Labelled] = []
     first = 0
     for word in said:
         gap = written[whole[-1].end - start : word.start - start] if whole else " "
@@ -261,17 +306,10 @@ def _whole(written: str, start: int, said: list[_Said]) -> list[_Said]:
     return whole
 
 
-def _within(plain: Decoded, shown: Sequence[tuple[int, int]], word: _Said) -> bool:
-    return bool(overlapping(shown, plain.origin(word.start), plain.origin(word.end)))
-
-
-def _entities(text: str, said: Sequence[_Said], taken: Sequence[tuple[int, int]]) -> list[Finding]:
-    """Return entities: neighbouring words of one class, unless one begins.
-
-    Only what is between words is looked at in the text.
-    """
+def _joined(text: str, said: Sequence[Labelled], taken: Sequence[tuple[int, int]]) -> list[Finding]:
+    """Return the entities; only what is between words is looked at in the text."""
     found: list[Finding] = []
-    last: _Said | None = None
+    last: Labelled | None = None
     n_words = 0
     for word in said:
         if (
@@ -297,18 +335,15 @@ def _entities(text: str, said: Sequence[_Said], taken: Sequence[tuple[int, int]]
     return found
 
 
-def _with_signs(
-    text: str, number: Finding, closed: Sequence[tuple[int, int]], least: int
-) -> Finding:
+def _with_signs(view: Opened, number: Finding, least: int) -> Finding:
     """Return a number with the signs of currency or share beside it.
 
     Args:
-        closed: stretches that are no part of it, ascending. least: where the finding before ends.
+        least: where the finding before ends.
     """
-    if number.kind not in _AMOUNTS:
-        return number
-    before = _BEFORE.search(text, max(0, number.start - 2), number.start)
-    after = _AFTER.match(text, number.end)
+    closed = view.closed
+    before = _BEFORE.search(view.text, max(0, number.start - 2), number.start)
+    after = _AFTER.match(view.text, number.end)
     start = before.start() if before else number.start
     end = after.end() if after else number.end
     if start < least or overlapping(closed, start, number.start):
@@ -316,6 +351,100 @@ def _with_signs(
     if overlapping(closed, number.end, end):
         end = number.end
     return number._replace(start=start, end=end)
+
+
+class EncodedView(NamedTuple):
+    """Tokens of a view.
+
+    Attributes:
+        ids: tokens. slots: place of each slot's token. words: place of each visible word's first.
+    """
+
+    ids: list[int]
+    slots: list[int]
+    words: list[int]
+
+
+class EncodedRun(NamedTuple):
+    """Tokens of a run.
+
+    Attributes:
+        ids: tokens; none for an identifier. words: what is labelled, as offsets in the run; in
+            scripts without blanks each piece is such a word. firsts: place of each one's first
+            token.
+    """
+
+    ids: list[int]
+    words: tuple[Word, ...]
+    firsts: list[int]
+
+
+def encode_view(view: View, pieces: Pieces) -> EncodedView:
+    """Return the tokens of a view: a mask for a run, the kind's name for an identifier."""
+    kinds = sorted({slot.kind for slot in view.slots if slot.kind != RUN})
+    rows = [line for shown in view.shown for line in shown.split("\n")]
+    found = pieces.placed([*rows, *(kind.lower().replace("_", " ") for kind in kinds)])
+    named = {kind: [each[0] for each in found[len(rows) + i]] for i, kind in enumerate(kinds)}
+    ids: list[int] = []
+    slots: list[int] = []
+    words: list[int] = []
+    number = row = 0
+    for stretch, shown in enumerate(view.shown):
+        at = 0
+        for line in shown.split("\n"):
+            tokens, base, place = found[row], len(ids), 0
+            while number < len(view.words) and view.words[number][0] == stretch:
+                start = view.words[number][1].start - at
+                if start >= len(line):
+                    break
+                while place < len(tokens) - 1 and tokens[place][2] <= start:
+                    place += 1
+                # A tokenizer may drop what it does not know: that is read with what is before it.
+                words.append(base + place if tokens else max(0, base - 1))
+                number += 1
+            ids += [token for token, _, _ in tokens]
+            at += len(line) + 1
+            row += 1
+            if at <= len(shown):
+                ids.append(pieces.line)
+        if stretch < len(view.slots):
+            slots.append(len(ids))
+            kind = view.slots[stretch].kind
+            ids += [pieces.mask] if kind == RUN else named[kind] or [pieces.mask]
+    return EncodedView(ids, slots, words)
+
+
+def encode_runs(parted: Parted, pieces: Pieces) -> list[EncodedRun]:
+    """Return the tokens of each run; those of one do not depend on another."""
+    found = pieces.placed([run.written if run.words else "" for run in parted.runs])
+    return [_encoded(run, tokens) for run, tokens in zip(parted.runs, found, strict=True)]
+
+
+def _encoded(run: Run, tokens: Sequence[tuple[int, int, int]]) -> EncodedRun:
+    words: list[Word] = []
+    firsts: list[int] = []
+    place = 0
+    has_blanks = run.written.isascii()
+    for word in run.words:
+        while place < len(tokens) - 1 and tokens[place][2] <= word.start:
+            place += 1
+        if has_blanks or not has_no_blanks(run.written[word.start : word.end]):
+            words.append(word)
+            firsts.append(place)
+            continue
+        at, low = place, word.start
+        while at < len(tokens) and tokens[at][1] < word.end:
+            last = at + 1 >= len(tokens) or tokens[at + 1][1] >= word.end
+            high = word.end if last else min(tokens[at][2], word.end)
+            if high > low:
+                words.append(Word(low, high))
+                firsts.append(at)
+                low = high
+            at += 1
+        if low < word.end:  # no token at all
+            words.append(Word(low, word.end))
+            firsts.append(place)
+    return EncodedRun([token for token, _, _ in tokens] if run.words else [], tuple(words), firsts)
 
 
 def load_lists() -> None:

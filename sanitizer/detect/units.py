@@ -1,18 +1,18 @@
-"""A text split by a policy: what goes to the vault as a whole, and which words are private.
+"""A text before it is read, and what a policy makes of it afterwards.
 
-Identifiers, names, and whatever looks like a released value go to the vault as a whole. `split`
-puts the rest of the text to the policy word by word.
+Identifiers, listed phrases, and whatever looks like a released value go to the vault as a whole.
+The policy decides what becomes of the entities that a detector finds in the rest; without one it
+decides word by word.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from sanitizer.detect.classes import concept_of, is_adjective
-from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding
-from sanitizer.detect.links import Known, linked, listed_public
+from sanitizer.detect.classes import Known, concept_of, is_adjective, linked, listed_public
+from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import KINDS, find
 from sanitizer.text import (
@@ -67,54 +67,68 @@ _READS = {
 _NAMES = ("PERSON", "PLACE", "ORGANIZATION")
 
 
-def split(
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text before it is read.
+
+    Attributes:
+        text: all of it. declared: stretches that are public, as offsets. taken: what is hidden as a
+            whole: identifiers, listed phrases, what reads as a released value. Both ascending,
+            apart from each other. is_read: a detector reads the rest.
+    """
+
+    text: str = field(repr=False)
+    declared: Offsets
+    taken: tuple[Unit, ...]
+    is_read: bool
+
+    @property
+    def spans(self) -> list[Span]:
+        """What is hidden as a whole, as offsets with kinds."""
+        return [(unit.start, unit.end, unit.kind) for unit in self.taken]
+
+
+def document(
     text: str,
     policy: Policy,
-    detector: Detector | None = None,
     declared: Offsets = (),
     keep: tuple[str, ...] = (),
-    known: Known = lambda forms: {},
     identifiers: Sequence[Span] = (),
+    detector: Detector | None = None,
     owner: str = "",
-) -> Segmented:
-    """Split a text into public words and private units by a policy.
+) -> Document:
+    """Find what is hidden or shown in a text whatever it says.
 
     Args:
-        detector: reads the text where the policy treats classes of what is found.
         declared: stretches that the caller declares public, ascending, apart from each other.
         keep: phrases that the caller declares public wherever they occur as whole words.
-        known: what is a thing of the conversation already, wherever it stands.
         identifiers: (start, end, kind) of what is known to be one, ascending, apart.
-        owner: name of the conversation, by which readings are remembered.
+        detector: remembers what was found. owner: for whom, apart from all others.
 
     Raises:
         PolicyError: the text holds refused words or patterns.
-        ModelError: a model failed.
-
-    Example:
-        >>> found = split("Mail anna@x.org or Zoltan.", Policy.preset("strict"))
-        >>> [(unit.text, unit.kind) for unit in found.units]
-        [('Mail', 'word'), ('anna@x.org', 'EMAIL'), ('Zoltan', 'word')]
-        >>> found.n_public
-        1
     """
     if policy.refuses:
-        policy.check(text, (text[begin:end] for begin, end in word_spans(text)))
+        policy.check(text, [text[begin:end] for begin, end in word_spans(text)])
     if detector is None:
         spans = _hidden_spans(text, policy)
     else:
-        of = ("spans", owner, text, policy.digest)
-        spans = detector.memory.get(of, lambda: _hidden_spans(text, policy))
+        key = detector.key("spans", owner, text, policy.digest)
+        known: list[Span] | None = detector.recalled(key)
+        spans = detector.remembered(key, _hidden_spans(text, policy)) if known is None else known
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
     declared = _with_phrases(text, policy, spans, declared, keep)
     taken = _cut(text, policy, spans, declared)
-    if detector is not None:
-        return _detected(text, policy, taken, detector, declared, known, owner)
-    if policy.all_public:
-        return segment_taken(text, taken, declared)
-    found = segment(text, policy, taken, policy.kinds, declared)
-    return found if policy.perturb else replace(found, articles=())
+    is_read = detector is not None and not _is_declared(text, declared)
+    if is_read and policy.lists_words:
+        listed = [
+            Unit(begin, end, text[begin:end], "TERM", False, found=_source("TERM"))
+            for begin, end, unit, shown in stretches(text, taken, declared)
+            if unit is None and not shown and policy.is_sensitive(text[begin:end])
+        ]
+        taken = sorted([*taken, *listed], key=lambda unit: unit.start)
+    return Document(text, declared, tuple(taken), is_read)
 
 
 def _with_phrases(
@@ -180,46 +194,46 @@ def _kind_of(part: str, policy: Policy, kind: str) -> str:
     return alone[0] if alone else kind
 
 
-def _detected(
-    text: str,
-    policy: Policy,
-    taken: list[Unit],
-    detector: Detector,
-    declared: Offsets,
-    known: Known,
-    owner: str,
+def _is_declared(text: str, declared: Offsets) -> bool:
+    """Return True if every word of a text is declared public."""
+    return bool(declared) and all(shown for *_, shown in stretches(text, (), declared))
+
+
+def segmented(
+    document: Document, policy: Policy, reading: Reading | None, known: Known
 ) -> Segmented:
-    """Split a text by what a detector finds in it; the policy decides which classes are hidden."""
-    if declared and not any(not shown for *_, shown in stretches(text, (), declared)):
-        return segment_taken(text, taken, declared)  # nothing is left to be read
-    if policy.sensitive or policy.patterns:
-        listed = [
-            Unit(begin, end, text[begin:end], "TERM", False, found=_source("TERM"))
-            for begin, end, unit, shown in stretches(text, taken, declared)
-            if unit is None and not shown and policy.is_sensitive(text[begin:end])
-        ]
-        taken = sorted([*taken, *listed], key=lambda unit: unit.start)
-    reading = detector.read(text, taken, declared, policy.thresholds, owner)
+    """Split a text by its policy into what is public and what is private.
+
+    Args:
+        reading: what a detector found in it; None where none reads it. known: what is a thing of
+            the conversation already, wherever it stands.
+
+    Raises:
+        PolicyError: the policy refuses what was found.
+    """
+    text, declared = document.text, document.declared
+    taken = list(document.taken)
+    if reading is None:
+        if policy.all_public:
+            return segment_taken(text, taken, declared)
+        found = segment(text, policy, taken, policy.kinds, declared)
+        return found if policy.perturb else replace(found, articles=())
     if reading.language is None and policy.refuse_unlisted:
         raise PolicyError(
             f"policy {policy.name!r} refuses texts in a language without a list of words"
         )
     names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one
-    found = [
+    units = [
         unit
         for each in reading.findings
-        if not listed_public(text[each.start : each.end], policy)
+        if not (policy.public and listed_public(text[each.start : each.end], policy))
         and text[each.start : each.end] not in names
         and (unit := _unit(text, each, policy)) is not None
     ]
     clear = merged([*((unit.start, unit.end) for unit in taken), *declared, *reading.code])
-    words = [
-        (low + a, low + b)
-        for low, high in outside(clear, 0, len(text))
-        for a, b in word_spans(text[low:high])
-    ]
-    found = linked(text, found, reading.everyday, words, known, policy)
-    units = sorted([*taken, *found], key=lambda unit: unit.start)
+    words = [(a, b) for a, b, _, shown in stretches(text, (), clear) if not shown]
+    units = linked(text, units, reading.everyday, words, known, policy)
+    units = sorted([*taken, *units], key=lambda unit: unit.start)
     units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)
     split_text = segment_taken(text, units, declared)
@@ -242,11 +256,12 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
     if not policy.hides(kind, written):
         return None
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
+    source = f"reader {kind} {finding.score:.2f}"
     concept = concept_of(kind, written) if kind in policy.drawn else None
     if concept is None or is_adjective(written):
         kind = UNKNOWN if kind == FACT else kind
-        return Unit(start, end, written, kind, False, found=finding.source)
-    return Unit(start, end, written, kind, opens, concept=concept, found=finding.source)
+        return Unit(start, end, written, kind, False, found=source)
+    return Unit(start, end, written, kind, opens, concept=concept, found=source)
 
 
 def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Article, ...]:
@@ -314,21 +329,9 @@ def _with_literals(text: str, units: list[Unit], declared: Offsets) -> list[Unit
         for start, end in zip(ends, begins, strict=True)
         if start < end and "_" in (between := text[start:end])
         for m in _LITERAL_IN_CODE.finditer(between)
-        if not overlapping(declared, start + m.start(), start + m.end())
+        if not (declared and overlapping(declared, start + m.start(), start + m.end()))
     ]
     return sorted([*units, *found], key=lambda unit: unit.start) if found else units
-
-
-def find_units(text: str, policy: Policy, declared: Offsets = ()) -> list[Unit]:
-    """Return the stretches that go to the vault, ascending and never overlapping.
-
-    Where two would overlap, text that looks like a released value comes before identifiers; what is
-    left of a listed phrase is hidden too. None overlaps declared text.
-
-    Args:
-        declared: stretches that are public, ascending, apart from each other.
-    """
-    return _cut(text, policy, _hidden_spans(text, policy), declared)
 
 
 def _hidden_spans(text: str, policy: Policy) -> list[Span]:

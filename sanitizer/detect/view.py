@@ -1,7 +1,9 @@
 """The view of a text: what every reader of it sees, and the hidden runs that only one reader sees.
 
 A word is visible if its written form is on the list of everyday words of the text's language or of
-English. Hidden words that stand together are one run, and every run is one slot of the view.
+English. Hidden words that stand together are one run, and every run is one slot of the view. Code
+keeps its syntax and names of fields, which follow from punctuation, fixed sets of words and a
+name's own words. Escaped letters are decoded before words are found.
 
 Guarantee: a run that is replaced by another hidden run (or an identifier by another of its kind)
 leaves the view as it is, byte for byte (docs/guarantees.md, "Local reading").
@@ -9,18 +11,29 @@ leaves the view as it is, byte for byte (docs/guarantees.md, "Local reading").
 
 from __future__ import annotations
 
+import html
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
 
 from sanitizer.errors import ModelError
 from sanitizer.lm import Manifest, model_folder
-from sanitizer.text.words import folded, overlapping, straight, word_spans
+from sanitizer.text import (
+    Piece,
+    folded,
+    is_code_word,
+    merged,
+    overlapping,
+    pieces,
+    straight,
+    word_spans,
+)
 
 RUN = "run"
 """Kind of a slot that stands for hidden words; every other kind is one of identifiers."""
@@ -40,6 +53,14 @@ _LONGEST_GAP = 24
 _LEAST_LINE = 4
 """Function words from which a line has a language of its own."""
 _LOWER, _ANY = "l", "a"
+_NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
+"""Words of a name such as "firstName" or "first_name_2"."""
+_FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+-]{1,20})")
+_ESCAPED = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|"
+    r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#(?:[0-9]{2,7}|x[0-9a-fA-F]{2,6});|&[A-Za-z]{2,8};|"
+    r"(?:%[0-9a-fA-F]{2})+|(?:=[0-9A-F]{2})+"
+)
 
 
 class Word(NamedTuple):
@@ -95,7 +116,7 @@ class Language:
 
 def plain(word: str) -> str:
     """Return the form in which words are listed: lower case, straight apostrophes, NFC."""
-    return straight(folded(word) if not word.isascii() else word.lower())
+    return word.lower() if word.isascii() else straight(folded(word))
 
 
 @cache
@@ -163,7 +184,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Parted:
     """A text as a view and its runs.
 
     Attributes:
@@ -177,12 +198,12 @@ class Document:
     gaps: tuple[int, ...]
 
 
-def document(
+def parted(
     text: str,
     identifiers: Sequence[tuple[int, int, str]] = (),
     declared: Sequence[tuple[int, int]] = (),
     cells: Sequence[int] = (),
-) -> Document:
+) -> Parted:
     """Part a text into what is visible and what is hidden.
 
     Args:
@@ -194,10 +215,11 @@ def document(
     Raises:
         ModelError: a list is missing or damaged.
     """
-    words = _words(text, identifiers, declared)
-    shown, language = _shown(text, words, declared)
+    words, shown = _words(text, identifiers, declared)
+    language = _show(text, words, shown)
     borders = sorted([*cells, *(end for _, end in declared)])
-    return _parted(text, _runs(text, words, shown, identifiers, borders), words, shown, language)
+    runs = _runs(text, words, shown, identifiers, borders)
+    return _with_view(text, runs, words, shown, language)
 
 
 class _Stretch(NamedTuple):
@@ -209,18 +231,24 @@ class _Stretch(NamedTuple):
 
 def _words(
     text: str, taken: Sequence[tuple[int, int, str]], declared: Sequence[tuple[int, int]]
-) -> list[Word]:
-    """Return the words of a text outside of what is taken; none crosses a border of a stretch."""
+) -> tuple[list[Word], set[Word]]:
+    """Return the words of a text outside of what is taken, and those in declared stretches.
+
+    None crosses a border of a stretch.
+    """
     found: list[Word] = []
+    shown: set[Word] = set()
     at = 0
     wholes = [(start, end, True) for start, end, _ in taken]
     wholes += [(start, end, False) for start, end in declared]
     for start, end, hidden in [*sorted(wholes), (len(text), len(text), True)]:
         found += [Word(at + a, at + b) for a, b in word_spans(text[at:start])]
         if not hidden:
-            found += [Word(start + a, start + b) for a, b in word_spans(text[start:end])]
+            inside = [Word(start + a, start + b) for a, b in word_spans(text[start:end])]
+            found += inside
+            shown.update(inside)
         at = end
-    return found
+    return found, shown
 
 
 @dataclass(slots=True)
@@ -263,20 +291,16 @@ def _told(text: str, words: Sequence[Word]) -> tuple[list[_Told], list[_Line]]:
     return told, lines
 
 
-def _shown(
-    text: str, words: list[Word], declared: Sequence[tuple[int, int]]
-) -> tuple[set[Word], str | None]:
-    """Return the visible words and the language; split hidden words at their apostrophes."""
+def _show(text: str, words: list[Word], shown: set[Word]) -> str | None:
+    """Add the visible words and return the language; split hidden words at their apostrophes."""
     told, lines = _told(text, words)
     hits = sum((line.hits for line in lines), Counter[str]())
     language = _language(hits, sum(line.n_stretches for line in lines), 1)
     active = [_active(language, line) for line in lines]
-    shown: set[Word] = set()
     parts: list[Word] = []
     for word, written, opens, line in told:
-        if overlapping(declared, word.start, word.end):
+        if word in shown:
             parts.append(word)
-            shown.add(word)
             continue
         for part in [word] if _shows(active[line], written, opens) else _split(text, word):
             first = opens and part.start == word.start
@@ -284,7 +308,7 @@ def _shown(
                 shown.add(part)
             parts.append(part)
     words[:] = parts
-    return shown, language
+    return language
 
 
 def _active(language: str | None, line: _Line) -> tuple[Language, ...]:
@@ -359,13 +383,13 @@ def _joined(text: str, word: Word, following: Word, cells: Sequence[int]) -> boo
     return digits and _JOINS_DIGITS.fullmatch(gap) is not None
 
 
-def _parted(
+def _with_view(
     text: str,
     stretches: Sequence[_Stretch],
     words: Sequence[Word],
     shown: set[Word],
     language: str | None,
-) -> Document:
+) -> Parted:
     ends = [0, *(each.end for each in stretches)]
     starts = [*(each.start for each in stretches), len(text)]
     visible: list[tuple[int, Word]] = []
@@ -386,7 +410,12 @@ def _parted(
         Run(text[s.start : s.end], tuple(Word(a - s.start, b - s.start) for a, b in s.words))
         for s in stretches
     ]
-    return Document(view, tuple(runs), tuple(starts[:-1]), tuple(ends))
+    return Parted(view, tuple(runs), tuple(starts[:-1]), tuple(ends))
+
+
+def are_listed(words: Iterable[str]) -> list[bool]:
+    """Return which words are numbers, single letters, or on a list of any language."""
+    return [not word.isalpha() or len(word) == 1 or is_everyday(word) for word in words]
 
 
 def is_everyday(word: str) -> bool:
@@ -402,3 +431,147 @@ def _everyday() -> frozenset[str]:
 def has_no_blanks(written: str) -> bool:
     """Return True for a word of a script that puts no blanks between words."""
     return _NO_BLANKS.search(written) is not None
+
+
+def _syntax(text: str, parts: Sequence[Piece]) -> list[tuple[int, int]]:
+    """Return the stretches of code that stay: keywords, tags, and names of everyday words."""
+    found = [tag.span(1) for tag in _FENCE.finditer(text)]
+    for piece in parts:
+        name = text[piece.start : piece.end]
+        if piece.role in ("keyword", "tag") or (
+            piece.role == "name" and (is_code_word(name, piece) or _is_everyday(name))
+        ):
+            found.append((piece.start, piece.end))
+    return sorted(found)
+
+
+def _is_everyday(name: str) -> bool:
+    """Return True if each word of a name such as "salary_per_month" is an everyday word."""
+    return all(is_everyday(part) for part in _NAME_PARTS.findall(name))
+
+
+def _cells(text: str, parts: Sequence[Piece]) -> list[int]:
+    """Return where the cells of tables begin, ascending: no run goes across.
+
+    Where a line has a blank behind its commas, one without is a part of a number: "Lund, £2,310".
+    """
+    found = []
+    for piece in parts:
+        if piece.language == "csv":
+            line = text[text.rfind("\n", 0, piece.start) + 1 : piece.start]
+            if text[piece.start - 1 : piece.start] != "," or ", " not in line:
+                found.append(piece.start)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text whose escaped letters are letters, and where each of its characters came from.
+
+    Attributes:
+        text: decoded. origins: offset of each character, and of the end; empty if nothing changed.
+    """
+
+    text: str
+    origins: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Decoded:
+        r"""Decode what is escaped as in JSON, HTML, addresses and mail.
+
+        Example:
+            >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
+            'Анна О Müller'
+        """
+        parts: list[str] = []
+        origins: list[int] = []
+        at = 0
+        for escape in _ESCAPED.finditer(text):
+            letters = _meant(escape.group())
+            if not letters:
+                continue
+            parts += [text[at : escape.start()], letters]
+            origins += range(at, escape.start())
+            origins += [escape.start()] * len(letters)
+            at = escape.end()
+        if not parts:
+            return cls(text, ())
+        parts.append(text[at:])
+        return cls("".join(parts), (*origins, *range(at, len(text) + 1)))
+
+    def origin(self, offset: int) -> int:
+        """Return where an offset of the decoded text is in the original."""
+        return self.origins[offset] if self.origins else offset
+
+    def outside(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return stretches of the decoded text as stretches of the original."""
+        return [(self.origin(start), self.origin(end)) for start, end in spans]
+
+    def inside(self, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return stretches of the original as stretches of the decoded text."""
+        if not self.origins:
+            return list(spans)
+        return [(bisect_left(self.origins, a), bisect_left(self.origins, b)) for a, b in spans]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A text parted into what is visible and what is hidden.
+
+    Attributes:
+        text: as it is written. parted: the decoded text. decoded: with the way back. shown: what is
+            visible whatever it holds, as offsets in the text. closed: the same, and what is hidden
+            as a whole. code: what stays as syntax. pieces: all code of the text.
+    """
+
+    text: str = field(repr=False)
+    parted: Parted
+    decoded: Decoded
+    shown: tuple[tuple[int, int], ...]
+    closed: tuple[tuple[int, int], ...]
+    code: tuple[tuple[int, int], ...]
+    pieces: tuple[Piece, ...]
+
+
+def opened(
+    text: str,
+    taken: Sequence[tuple[int, int, str]] = (),
+    declared: Sequence[tuple[int, int]] = (),
+) -> Opened:
+    """Part a text as it is read.
+
+    Args:
+        taken: (start, end, kind) of what is hidden as a whole, ascending, apart.
+        declared: stretches that are visible whatever they hold, ascending, apart from those.
+
+    Raises:
+        ModelError: a list is missing or damaged.
+    """
+    parts = pieces(text)
+    wholes = [(start, end) for start, end, _ in taken]
+    closed = merged([*wholes, *declared])
+    code = [span for span in merged(_syntax(text, parts)) if not overlapping(closed, *span)]
+    shown = merged([*declared, *code])
+    decoded = Decoded.of(text)
+    spans = decoded.inside(wholes)
+    hidden = [(a, b, kind) for (a, b), (_, _, kind) in zip(spans, taken, strict=True)]
+    borders = [start for start, _ in decoded.inside([(at, at) for at in _cells(text, parts)])]
+    found = parted(decoded.text, hidden, decoded.inside(shown), borders)
+    closed = merged([*closed, *code])
+    return Opened(text, found, decoded, shown, closed, tuple(code), parts)
+
+
+def _meant(escape: str) -> str:
+    """Return what an escape stands for, "" if it is none.
+
+    Of `=20` and `%20` letters only: a sum or a share may be written so.
+    """
+    if escape[0] == "&":
+        found = html.unescape(escape)
+    elif escape[0] == "\\":
+        units = b"".join(int(part[1:], 16).to_bytes(2) for part in escape.split("\\")[1:])
+        found = units.decode("utf-16-be", "replace")
+    else:
+        found = unquote_to_bytes(escape.replace("=", "%")).decode("utf-8", "replace")
+        found = found if found.isalpha() else ""
+    return found if found != escape else ""

@@ -43,44 +43,7 @@ _LAYOUT = re.compile(
     r"|viewProps|presProps)(\d*\.xml)?"
 )
 _TEMPLATES = re.compile(r"ppt/(slideLayout|slideMaster|notesMaster|handoutMaster)s/[^/]+")
-_PROMPTS = frozenset(
-    """\
-Click to edit Master title style
-Click to edit Master subtitle style
-Click to edit Master text styles
-Edit Master text styles
-Second level
-Third level
-Fourth level
-Fifth level
-Mastertitelformat bearbeiten
-Titelmasterformat durch Klicken bearbeiten
-Master-Untertitelformat bearbeiten
-Formatvorlage des Untertitelmasters durch Klicken bearbeiten
-Mastertextformat bearbeiten
-Textmasterformat bearbeiten
-Textmasterformate durch Klicken bearbeiten
-Zweite Ebene
-Dritte Ebene
-Vierte Ebene
-Fünfte Ebene
-Modifiez le style du titre
-Cliquez pour modifier le style du titre
-Modifiez le style des sous-titres du masque
-Modifiez les styles du texte du masque
-Cliquez pour modifier les styles du texte du masque
-Deuxième niveau
-Troisième niveau
-Quatrième niveau
-Cinquième niveau
-Haga clic para modificar el estilo de título del patrón
-Haga clic para modificar el estilo de subtítulo del patrón
-Haga clic para modificar los estilos de texto del patrón
-Segundo nivel
-Tercer nivel
-Cuarto nivel
-Quinto nivel""".split("\n")
-)
+_PROMPTS = frozenset(Path(__file__).with_name("template_texts.txt").read_text("utf-8").splitlines())
 """What the program itself writes into layouts; nothing of the author's, so it is no text."""
 _IMAGES = re.compile(r"(.*/)?media/[^/]+\.(png|jpe?g|gif|bmp|tiff?|emf|wmf|svg)", re.I)
 _GONE = re.compile(r"docProps/.*(?<!\.xml)|(.*/)?printerSettings/[^/]+")

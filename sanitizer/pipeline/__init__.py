@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sanitizer import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.pipeline.conversation import pieces_of as pieces_of
     from sanitizer.pipeline.engines import HEAD as HEAD
     from sanitizer.pipeline.engines import LOGIT_RANGE as LOGIT_RANGE
     from sanitizer.pipeline.engines import MAX_BATCH_TOKENS as MAX_BATCH_TOKENS
@@ -31,12 +32,11 @@ if TYPE_CHECKING:
     from sanitizer.pipeline.outputs import WordNeighborhoods as WordNeighborhoods
     from sanitizer.pipeline.outputs import WordSpace as WordSpace
     from sanitizer.pipeline.outputs import known_pieces as known_pieces
-    from sanitizer.pipeline.released import pieces_of as pieces_of
-    from sanitizer.pipeline.said import Passage as Passage
-    from sanitizer.pipeline.said import Resent as Resent
-    from sanitizer.pipeline.said import declared as declared
+    from sanitizer.pipeline.response_memory import Passage as Passage
+    from sanitizer.pipeline.response_memory import Resent as Resent
+    from sanitizer.pipeline.response_memory import declared as declared
     from sanitizer.pipeline.sanitizer import Sanitizer as Sanitizer
-    from sanitizer.pipeline.stand_ins import APART as APART
+    from sanitizer.pipeline.surrogates import APART as APART
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
@@ -66,9 +66,9 @@ else:
                 "WordSpace",
                 "known_pieces",
             ),
-            "released": ("pieces_of",),
-            "said": ("Passage", "Resent", "declared"),
+            "conversation": ("pieces_of",),
+            "response_memory": ("Passage", "Resent", "declared"),
             "sanitizer": ("Sanitizer",),
-            "stand_ins": ("APART",),
+            "surrogates": ("APART",),
         },
     )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.detect import LISTS, class_members, content_words, group_of, plain_name
-from sanitizer.lm import PieceTable, Tables, WordPieces, WordTable
+from sanitizer.lm import Tables, WordPieces
 from sanitizer.pipeline.outputs import known_pieces
 from sanitizer.privacy import (
     Cape,
@@ -31,37 +31,20 @@ from sanitizer.privacy import (
 )
 from sanitizer.randomness import Source
 
-MOST_OUTPUTS = 200
-"""Most outputs of one draw."""
-_FEWEST = 4  # outputs of a draw, where so many members are left
-_NONE = np.array([], dtype=np.intp)
-_MOST_STEPS, _SETTLED = 1000, 1e-12  # of power iteration; its change in a step at the end
-_ALIKE = np.float32(0.2)
-"""What one group in common counts for beside the cosine, of 1 in all."""
-_HEAD = 10  # frequencies of members fall as 1 / (rank + _HEAD)
-
 Floats = NDArray[np.float32]
 
-
-class _Vectors:
-    """Vectors of names: the mean of their words', or of their pieces' where no word has one."""
-
-    def __init__(self, words: WordTable, table: PieceTable, pieces: WordPieces) -> None:
-        self._words, self._table, self._pieces = words, table, pieces
-
-    def by_words(self, text: str) -> Floats | None:
-        """Return a vector of length 1 by the word vectors, float32 [n_dimensions], or None."""
-        rows = [self._words.row(word) for word in content_words(text) or plain_name(text).split()]
-        known = [row for row in rows if row >= 0]
-        if not known:
-            return None
-        vectors = self._words.vectors[known].astype(np.float32)
-        return _unit((vectors / self._words.norms[known, None]).mean(axis=0))
-
-    def by_pieces(self, text: str) -> Floats | None:
-        """Return a vector of length 1 in the masked LM's input space, float32 [width], or None."""
-        ids = known_pieces(plain_name(text), self._pieces)
-        return _unit(self._table.mean(ids)) if ids else None
+MOST_OUTPUTS = 200
+"""Most outputs of one draw."""
+_FEWEST = 4
+"""Outputs of a draw, where so many members are left."""
+_MOST_DESIGNS = 256
+"""Sets of outputs that are remembered."""
+_MOST_STEPS, _SETTLED = 1000, 1e-12
+"""Steps of power iteration, and its change in a step at the end."""
+_ALIKE = np.float32(0.2)
+"""What one group in common counts for beside the cosine, of 1 in all."""
+_HEAD = 10
+"""Frequencies of members fall as 1 / (rank + this)."""
 
 
 def _unit(vector: Floats) -> Floats:
@@ -86,35 +69,28 @@ def _shared(rows: Floats) -> Floats:
     return direction
 
 
-class _Directions:
-    """Vectors of a class in one space, without the direction that all of them share."""
+class _Space:
+    """Vectors of a class, of length 1, without the direction that all of them share.
 
-    def __init__(self, found: Sequence[Floats | None]) -> None:
+    Args:
+        names: the members. raw: function (name) -> its vector, None if it has none.
+    """
+
+    def __init__(self, names: Sequence[str], raw: Callable[[str], Floats | None]) -> None:
+        self._raw = raw
+        found = [raw(name) for name in names]
         width = next(len(vector) for vector in found if vector is not None)
-        raw = np.array([np.zeros(width) if v is None else v for v in found], dtype=np.float32)
-        self._shared = _shared(raw)
-        self.rows = np.array([self.of(vector) for vector in raw])
+        rows = np.array([np.zeros(width) if v is None else v for v in found], dtype=np.float32)
+        self._shared = _shared(rows)
+        self.rows = np.array([self._without_shared(vector) for vector in rows])
 
-    def of(self, vector: Floats) -> Floats:
-        """Return a vector without the shared direction, of length 1."""
+    def _without_shared(self, vector: Floats) -> Floats:
         return _unit(vector - self._shared * float(vector @ self._shared))
 
-
-def _share_words(member: str, concept: str) -> bool:
-    """Return True if two names share a word, as "Catholic" and "Old Catholic" do."""
-    return not set(content_words(member)).isdisjoint(content_words(concept))
-
-
-def _sharing(members: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which members share a word with which, bool [n_members, n_members]."""
-    words = [set(content_words(member)) for member in members]
-    return np.array([[not own.isdisjoint(other) for other in words] for own in words])
-
-
-def _alike(members: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which members are of one group, bool [n_members, n_members]."""
-    groups = [group_of(member) for member in members]
-    return np.array([[bool(own) and own == other for other in groups] for own in groups])
+    def near(self, name: str) -> Floats | None:
+        """Return the cosine of a name and each member, float32 [n]; None if it has no vector."""
+        vector = self._raw(name)
+        return None if vector is None else self.rows @ self._without_shared(vector)
 
 
 @dataclass(frozen=True)
@@ -125,18 +101,15 @@ class _Class:
     numbers: dict[str, int] = field(repr=False)
     shares_words: NDArray[np.bool_] = field(repr=False)
     alike: NDArray[np.bool_] = field(repr=False)
-    words: _Directions = field(repr=False)
-    pieces: _Directions = field(repr=False)
+    words: _Space = field(repr=False)
+    pieces: _Space = field(repr=False)
 
-    def near(self, text: str, vectors: _Vectors) -> Floats:
+    def near(self, name: str) -> Floats:
         """Return how near a name is to each member, float32 [n_members]; 0 if unknown."""
-        found = np.zeros(len(self.members), dtype=np.float32)
-        for space, of in ((self.words, vectors.by_words), (self.pieces, vectors.by_pieces)):
-            vector = of(text)
-            if vector is not None:
-                found = np.nan_to_num(space.rows @ space.of(vector), nan=0.0)
-                break
-        number = self.numbers.get(text)
+        found = self.words.near(name)
+        found = self.pieces.near(name) if found is None else found
+        found = np.zeros(len(self.members), np.float32) if found is None else np.nan_to_num(found)
+        number = self.numbers.get(name)
         return found if number is None else self._with_groups(found, self.alike[number])
 
     def between(self, some: NDArray[np.intp]) -> Floats:
@@ -163,22 +136,14 @@ class ClassDraws:
         pieces: its tokenizer.
     """
 
+    classes = LISTS
+
     def __init__(self, mechanism: Cape | DynText, model: Tables, pieces: WordPieces) -> None:
-        self.mechanism = mechanism
-        self._vectors = _Vectors(model.words, model.pieces, pieces)
+        self.mechanism, self.epsilon = mechanism, mechanism.epsilon
+        self._model, self._pieces = model, pieces
         self._classes: dict[str, _Class] = {}
         self._chosen: dict[tuple[str, frozenset[int]], Design] = {}
         self._lock = threading.Lock()
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the lists from which can be drawn."""
-        return LISTS
-
-    @property
-    def epsilon(self) -> float:
-        """Epsilon of one draw, in nats."""
-        return self.mechanism.epsilon
 
     def load(self) -> None:
         """Prepare every class now, which the first draw from it does otherwise."""
@@ -205,44 +170,26 @@ class ClassDraws:
         self, kind: str, concept: str, taken: Collection[str] = ()
     ) -> tuple[NDArray[np.intp], Weights | None]:
         """Return the outputs of a draw, as numbers of members, and their exact weights."""
-        known = self._class(kind)
+        known, mechanism = self._class(kind), self.mechanism
         gone = frozenset(i for i, member in enumerate(known.members) if member in taken)
         design = self._design(kind, known, gone)
         outputs = design.outputs
         if len(outputs) < 2:
             return outputs, None
-        near = known.near(concept, self._vectors)[outputs]
-        if isinstance(self.mechanism, DynText):
-            return outputs, self._dyntext(self.mechanism, near)
-        own = _NONE
-        if self.mechanism.demote_self:  # one word in common may say it all
-            shared = [_share_words(known.members[i], concept) for i in outputs]
+        near = known.near(concept)[outputs]
+        if isinstance(mechanism, DynText):
+            order = np.argsort(-near, kind="stable")[: mechanism.k_max].astype(np.int32)
+            around = np.zeros(len(order), dtype=np.int32)
+            listed = Neighborhood(order, (1 - near[order]).astype(np.float32), 0, 0, around)
+            return outputs, mechanism.weights(listed, len(near), mechanism.shortest)
+        own = np.array([], dtype=np.intp)
+        if mechanism.demote_self:  # one word in common may say it all
+            own_words = set(content_words(concept))
+            shared = [not own_words.isdisjoint(content_words(known.members[i])) for i in outputs]
             own = np.flatnonzero(shared)
         number = known.numbers.get(concept)
         prior = 0.0 if number is None else float(design.chances[number])
         return outputs, Weights.staircase(self.epsilon, ranked(design, near, prior, own))
-
-    @staticmethod
-    def _dyntext(mechanism: DynText, near: Floats) -> Weights:
-        order = np.argsort(-near, kind="stable")[: mechanism.k_max].astype(np.int32)
-        around = np.zeros(len(order), dtype=np.int32)
-        listed = Neighborhood(order, (1 - near[order]).astype(np.float32), 0, 0, around)
-        return mechanism.weights(listed, len(near), mechanism.shortest)
-
-    def _class(self, kind: str) -> _Class:
-        with self._lock:
-            if kind not in self._classes:
-                names = class_members(kind)
-                by: tuple[Callable[[str], Floats | None], ...] = (
-                    self._vectors.by_words,
-                    self._vectors.by_pieces,
-                )
-                words, pieces = (_Directions([of(name) for name in names]) for of in by)
-                numbers = {name: i for i, name in enumerate(names)}
-                self._classes[kind] = _Class(
-                    names, numbers, _sharing(names), _alike(names), words, pieces
-                )
-            return self._classes[kind]
 
     def cosines(self, kind: str) -> Floats:
         """Return the cosine of each member of a class to each, float32 [n_members, n_members]."""
@@ -250,11 +197,42 @@ class ClassDraws:
         found: Floats = rows @ rows.T
         return found
 
+    def _class(self, kind: str) -> _Class:
+        with self._lock:
+            if kind not in self._classes:
+                names = class_members(kind)
+                words = [set(content_words(name)) for name in names]
+                groups = [group_of(name) for name in names]
+                self._classes[kind] = _Class(
+                    names,
+                    {name: i for i, name in enumerate(names)},
+                    np.array([[not one.isdisjoint(other) for other in words] for one in words]),
+                    np.array([[bool(one) and one == other for other in groups] for one in groups]),
+                    _Space(names, self._by_words),
+                    _Space(names, self._by_pieces),
+                )
+            return self._classes[kind]
+
+    def _by_words(self, name: str) -> Floats | None:
+        """Return the mean of a name's word vectors, of length 1, or None."""
+        table = self._model.words
+        rows = [table.row(word) for word in content_words(name) or plain_name(name).split()]
+        known = [row for row in rows if row >= 0]
+        if not known:
+            return None
+        vectors = table.vectors[known].astype(np.float32)
+        return _unit((vectors / table.norms[known, None]).mean(axis=0))
+
+    def _by_pieces(self, name: str) -> Floats | None:
+        """Return the mean of a name's pieces in the masked LM's input space, or None."""
+        ids = known_pieces(plain_name(name), self._pieces)
+        return _unit(self._model.pieces.mean(ids)) if ids else None
+
     def _design(self, kind: str, known: _Class, gone: frozenset[int]) -> Design:
         """Choose the outputs: public members only."""
         with self._lock:
             if (kind, gone) not in self._chosen:
-                if len(self._chosen) > 256:
+                if len(self._chosen) > _MOST_DESIGNS:
                     self._chosen.clear()
                 left = np.array([i for i in range(len(known.members)) if i not in gone], np.intp)
                 self._chosen[kind, gone] = self._covering(known, left)

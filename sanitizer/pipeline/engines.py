@@ -1,24 +1,19 @@
 """A mechanism together with what it draws from: scores, distances, lists of nearest outputs.
 
-An engine turns private words into choices. `CapeEngine` reads the context through a model: the
-masked model reads both sides of a word, the causal model what comes before it (`LeftReader`).
-`DynTextEngine` needs no model pass. Engines also tell the exact distribution of a word, for audits
-and attacks.
-
-The draws of a group of texts: which scores each draw reads, and the outputs it makes.
+An engine turns private words into choices, and tells the exact distribution of a word, for audits
+and attacks. `CapeEngine` reads the context through a model: the masked model reads both sides of a
+word, the causal model what comes before it (`LeftReader`). `DynTextEngine` needs no model pass.
 """
 
 from __future__ import annotations
 
-import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect import Detector, detector_for
 from sanitizer.lm import (
     Batch,
     ByteTokens,
@@ -26,13 +21,11 @@ from sanitizer.lm import (
     MaskedLM,
     Models,
     Row,
-    Rows,
     WordPieces,
     batches,
     centred_rows,
     rows,
 )
-from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.pipeline.outputs import (
     ByteTokenSpace,
@@ -85,8 +78,8 @@ class Choice:
     claimed: float | None
 
 
-class Engine(Protocol):
-    """A mechanism with its models and tables, as the pipeline, audits and attacks use it.
+class Engine(ABC):
+    """A mechanism with its models and tables.
 
     Attributes:
         space: the outputs.
@@ -100,14 +93,15 @@ class Engine(Protocol):
     """
 
     space: OutputSpace
-    reads_context: bool
-    score: Callable[[Batch], Logits] | None
-    left: LeftReader | None
-    n_steps: int
-    context: str
-    claimed_delta: float
-    n_weights: int
+    reads_context = False
+    score: Callable[[Batch], Logits] | None = None
+    left: LeftReader | None = None
+    n_steps = 1
+    context = "none"
+    claimed_delta = 0.0
+    n_weights = 1
 
+    @abstractmethod
     def choose(
         self, words: Sequence[str], logits: Logits | None, source: Source
     ) -> Iterator[Choice]:
@@ -117,6 +111,7 @@ class Engine(Protocol):
             logits: float32 [n_words, n_outputs]; None where no context is read.
         """
 
+    @abstractmethod
     def distributions(
         self, words: Sequence[str], logits: Logits | None
     ) -> Iterator[tuple[NDArray[np.intp], Weights]]:
@@ -128,6 +123,7 @@ class Engine(Protocol):
             logits: float32 [n_outputs]; None where no context is read.
         """
 
+    @abstractmethod
     def event(self, unit: str, relation: str) -> Event:
         """Return what one draw is for the accountant."""
 
@@ -166,46 +162,26 @@ class LeftReader:
         """
         # Texts are not batched: a pass for a few tokens costs about as much as a pass for one, and
         # the words of different texts come after different numbers of tokens.
-        masked = choices.masked
-        due, text = set(masked.drawn), _Text(self._head, self._longest)
+        masked, rows, read = choices.masked, self._head.fork([0]), list[int]()
+        due = set(masked.drawn)
         unread = " "  # separates the text from HEAD
         for word, stretch in enumerate(masked.stretches(self._original)):
             unread += stretch
             if word in due:
                 before = unread.removesuffix(" ")  # a word's token holds the space before it
-                text.read(self._tokens.encode(before))
                 unread = unread[len(before) :]
-                yield word, text.logits[self._columns]
+                if ids := self._tokens.encode(before):
+                    read += ids
+                    if rows.lengths[0] + len(ids) > self._longest:
+                        # Half is kept, not all that fits: else every further word would start anew.
+                        del read[: -(self._longest // 2)]
+                        ids, rows = read, self._head.fork([0])
+                    rows.extend(0, ids)
+                yield word, np.asarray(rows.logits[0])[self._columns]
             unread += masked.words[word].text if self._original else choices.written(word)
 
 
-class _Text:
-    """The part of one text that the causal model has read."""
-
-    def __init__(self, head: Rows, longest: int) -> None:
-        self._head = head
-        self._longest = longest
-        self._rows = head.fork([0])
-        self._ids: list[int] = []
-
-    @property
-    def logits(self) -> Logits:
-        """Scores of the next token, float32 [n_vocabulary]."""
-        return np.asarray(self._rows.logits[0])
-
-    def read(self, ids: list[int]) -> None:
-        """Read more tokens."""
-        if not ids:
-            return
-        self._ids += ids
-        if self._rows.lengths[0] + len(ids) > self._longest:
-            # Half is kept, not all that fits: otherwise every further word would start anew.
-            del self._ids[: -(self._longest // 2)]
-            ids, self._rows = self._ids, self._head.fork([0])
-        self._rows.extend(0, ids)
-
-
-class CapeEngine:
+class CapeEngine(Engine):
     """Cape over the whole-word outputs (certified) or the full token vocabulary (published).
 
     Raises:
@@ -213,8 +189,6 @@ class CapeEngine:
     """
 
     reads_context = True
-    claimed_delta = 0.0
-    n_weights = 1
 
     def __init__(
         self,
@@ -230,10 +204,7 @@ class CapeEngine:
         self._events: dict[tuple[str, str], Event] = {}
         published = mechanism.variant == "published"
         self._medoids: Medoids | None = None
-        self.space: OutputSpace
         outputs: Outputs = model
-        self.score: Callable[[Batch], Logits] | None = None
-        self.left: LeftReader | None = None
         if mechanism.backbone == "masked":
             self.space = (TokenSpace if published else WordSpace)(model, pieces)
             self._logit_range = model.logit_range
@@ -318,36 +289,23 @@ def _causal_space(
     return WordSpace(outputs, pieces), outputs.columns, outputs
 
 
-class DynTextEngine:
+class DynTextEngine(Engine):
     """DynText over the whole-word outputs (certified) or the full token vocabulary (published)."""
 
-    reads_context = False
-    score: Callable[[Batch], Logits] | None = None
-    left: LeftReader | None = None
-    n_steps = 1
-    context = "none"
-
     def __init__(self, mechanism: DynText, model: MaskedLM, pieces: WordPieces) -> None:
-        self._mechanism = mechanism
-        self._model = model
-        self._pieces = pieces
+        self._mechanism, self._model, self._pieces = mechanism, model, pieces
         self._offsets = mechanism.replacement == "noise"
         self.claimed_delta = mechanism.delta if mechanism.variant == "published" else 0.0
         self.n_weights = (
             1 if mechanism.list_size == "fixed" else mechanism.k_max - mechanism.shortest + 1
         )
-        self._words: WordNeighborhoods | None = None
-        self._tokens: TokenNeighborhoods | None = None
+        self._lists: TokenNeighborhoods | WordNeighborhoods
         if mechanism.variant == "published":
-            self.space: OutputSpace = TokenSpace(model, pieces)
-            self._tokens = TokenNeighborhoods.load(model.folder, model.pieces)
-            self._n_outputs = model.pieces.n_rows
-            self._range = self._tokens.range
+            self.space = TokenSpace(model, pieces)
+            self._lists = TokenNeighborhoods.load(model.folder, model.pieces)
         else:
             self.space = WordSpace(model, pieces)
-            self._words = WordNeighborhoods.load(model.folder, model.words)
-            self._n_outputs = len(model.outputs)
-            self._range = self._words.range
+            self._lists = WordNeighborhoods.load(model.folder, model.words)
 
     def choose(
         self, words: Sequence[str], logits: Logits | None, source: Source
@@ -355,23 +313,23 @@ class DynTextEngine:
         claim = self._mechanism.epsilon if self._mechanism.variant == "published" else None
         for word in words:
             near = self._neighborhood(word)
-            yield Choice(self._mechanism.draw(near, self._n_outputs, self._range, source), claim)
+            n, ends = self.space.n_outputs, self._lists.range
+            yield Choice(self._mechanism.draw(near, n, ends, source), claim)
 
     def distributions(
         self, words: Sequence[str], logits: Logits | None
     ) -> Iterator[tuple[NDArray[np.intp], Weights]]:
-        everything, shortest = np.arange(self._n_outputs), self._mechanism.shortest
+        everything, shortest = np.arange(self.space.n_outputs), self._mechanism.shortest
         for word in words:
             near = self._neighborhood(word)
             for k in range(shortest, shortest + self.n_weights):
-                yield everything, self._mechanism.weights(near, self._n_outputs, k)
+                yield everything, self._mechanism.weights(near, self.space.n_outputs, k)
 
     def _neighborhood(self, word: str) -> Neighborhood | None:
-        if self._words is not None:
-            return self._words.of(self._model.words.row(word), self._offsets)
-        assert self._tokens is not None
+        if isinstance(self._lists, WordNeighborhoods):
+            return self._lists.of(self._model.words.row(word), self._offsets)
         ids = known_pieces(word, self._pieces) or [self._pieces.unknown]
-        return self._tokens.of(ids, self._offsets)
+        return self._lists.of(ids, self._offsets)
 
     def event(self, unit: str, relation: str) -> Event:
         return PureEvent(self._mechanism.epsilon, unit=unit, relation=relation)
@@ -383,14 +341,10 @@ def engine_for(
     pieces: WordPieces,
     causal: tuple[CausalLM, ByteTokens] | None = None,
 ) -> Engine:
-    """Return the engine of a mechanism.
+    """Return the engine of a mechanism; raise as `CapeEngine`, or ModelError for a missing table.
 
     Args:
         causal: the causal model and its tokenizer, for Cape with backbone "causal".
-
-    Raises:
-        ModelError: a table is missing.
-        ValueError: see `CapeEngine`.
     """
     if isinstance(mechanism, DynText):
         return DynTextEngine(mechanism, model, pieces)
@@ -411,50 +365,17 @@ class LoadedModels:
         return self.model.sha256 if self.engine.left is None else self.engine.left.sha256
 
 
-class ModelLoader:
-    """Loads the models and the engine of one mechanism at first use. Safe for many threads."""
+def load_models(models: Models, mechanism: WordMechanism) -> LoadedModels:
+    """Load what a mechanism draws words with; the causal model only if it reads with that.
 
-    def __init__(self, models: Models, mechanism: WordMechanism) -> None:
-        self.models = models
-        self._mechanism = mechanism
-        self._loaded: LoadedModels | None = None
-        self._draws: ClassDraws | None = None
-        self._detector: Detector | None = None
-        self._lock = threading.Lock()
-
-    def class_draws(self) -> ClassDraws:
-        """Return what draws stand-ins within classes; raise ModelError."""
-        with self._lock:
-            if self._draws is None:
-                self._draws = ClassDraws(self._mechanism, *self.models.tables())
-            return self._draws
-
-    def detector(self) -> Detector:
-        """Return what finds private things; raise ModelError."""
-        with self._lock:
-            if self._detector is None:
-                self._detector = detector_for(self.models)
-            return self._detector
-
-    def load(self) -> LoadedModels:
-        """Return the loaded models; the causal one is loaded only if the mechanism reads with it.
-
-        Raises:
-            ModelError: a model is missing or damaged.
-        """
-        if self._loaded is None:
-            with self._lock:
-                if self._loaded is None:
-                    self._loaded = self._load()
-        return self._loaded
-
-    def _load(self) -> LoadedModels:
-        mechanism = self._mechanism
-        reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
-        # The causal model comes first: its weights are fetched, so they are what may be missing.
-        causal = self.models.causal() if reads_left else None
-        model, pieces = self.models.masked()
-        return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))
+    Raises:
+        ModelError: a model is missing or damaged.
+    """
+    reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
+    # The causal model comes first: its weights are fetched, so they are what may be missing.
+    causal = models.causal() if reads_left else None
+    model, pieces = models.masked()
+    return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))
 
 
 MAX_BATCH_TOKENS = 1024

@@ -1,12 +1,8 @@
-"""One text with its private units hidden, and the words that were chosen for them.
-
-`MaskedText` never changes after it was made. `Choices` holds what was drawn for one masked text so
-far, and writes the sanitized text once every word has been drawn.
-"""
+"""One text with its private units hidden, and what is released in their place."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -39,19 +35,18 @@ class MaskedText:
     Args:
         text: the original.
         segmented: its units and articles.
-        stand_ins: released value of each unit; None for a word that is to be drawn.
+        surrogates: released value of each unit; None for a word that is to be drawn.
         pieces: tokenizer of the masked model; None if no word is drawn by its context.
         consistent: equal words share one draw.
+        n_new: how many of the surrogates were drawn within their classes for this text.
 
     Attributes:
+        cuts: what is replaced, ascending.
         ids: int64 [n_tokens], read-only: public tokens, and one [MASK] for each word.
         slots: int [n_words], ascending positions of the words in `ids`.
-        words: the word units, in order. found: of each unit, what found it.
-        drawn: numbers of the words that get a draw of their own, ascending.
+        words: the word units, in order.
         followers: drawn word -> the words that take its output, itself first.
-        n_public: number of words released as they are. n_declared: those declared public.
-        language: language of the text, where a detector read it.
-        facts: stretches that seem to tell a sensitive fact in everyday words.
+        drawn: numbers of the words that get a draw of their own, ascending.
         n_numbers: number of numbers replaced at random.
         n_identifiers: number of units replaced by a value from the vault.
         max_repeats: number of occurrences of the most repeated private word.
@@ -61,28 +56,30 @@ class MaskedText:
         self,
         text: str,
         segmented: Segmented,
-        stand_ins: Sequence[str | None],
+        surrogates: Sequence[str | None],
         pieces: WordPieces | None,
         consistent: bool,
+        n_new: int = 0,
     ) -> None:
-        self.text = text
-        self.stand_ins = tuple(stand_ins)
+        self.text, self.segmented, self.surrogates = text, segmented, tuple(surrogates)
+        self.n_new = n_new
         self._pieces = pieces
-        units, articles = segmented.units, segmented.articles
-        self.found = [unit.found for unit in units]
+        units = segmented.units
         cuts = [Cut(unit.start, unit.end, i, unit.kind) for i, unit in enumerate(units)]
-        cuts += [Cut(each.start, each.end, each.unit, "article") for each in articles]
-        self.cuts = sorted(cuts) if articles else cuts
+        cuts += [Cut(each.start, each.end, each.unit, "article") for each in segmented.articles]
+        self.cuts = sorted(cuts) if segmented.articles else cuts
         self.words: tuple[Unit, ...] = tuple([unit for unit in units if unit.kind == "word"])
-        self.n_public = segmented.n_public
-        self.n_declared = segmented.n_declared
-        self.facts = segmented.facts
-        self.language = segmented.language
         self.n_numbers = len([unit for unit in units if unit.kind == "number"])
         self.n_identifiers = len(units) - self.n_numbers - len(self.words)
-        spelled = [folded(word.text) for word in self.words]
-        self.max_repeats = max(Counter(spelled).values(), default=0)
-        self.followers = _followers(spelled, consistent)
+        places: defaultdict[str, list[int]] = defaultdict(list)
+        for i, word in enumerate(self.words):
+            places[folded(word.text)].append(i)
+        self.max_repeats = max(map(len, places.values()), default=0)
+        self.followers = (
+            {same[0]: same for same in places.values()}
+            if consistent
+            else {i: [i] for i in range(len(self.words))}
+        )
         self.drawn = tuple(self.followers)
         self.ids, self.slots = self._hidden(pieces) if pieces else (_NO_IDS, _NO_SLOTS)
 
@@ -108,21 +105,47 @@ class MaskedText:
         """Return what the model reads for an article, a number or an identifier."""
         if cut.kind == "article":
             return "a"  # always: "an" would tell how the private word begins
-        return reads_as(cut.kind) if cut.kind.isupper() else self.stand_ins[cut.unit] or ""
+        return reads_as(cut.kind) if cut.kind.isupper() else self.surrogates[cut.unit] or ""
 
     @property
     def covered(self) -> list[tuple[int, int]]:
         """Stretches of the original that are replaced, ascending."""
         return [(cut.start, cut.end) for cut in self.cuts]
 
-    def article(self, value: str, original: str) -> str:
-        """Return the article before a released value.
+    def render(self, drawn: Sequence[str | None] = ()) -> tuple[str, tuple[Replacement, ...]]:
+        """Return the sanitized text and its replacements.
 
-        Before a placeholder it stays where no word is drawn by its context, so that the text comes
-        back byte for byte; the record's `public` says that layout and public words do.
+        Args:
+            drawn: text released for each word.
+
+        Raises:
+            RuntimeError: a word was never drawn.
         """
-        stays = self._pieces is None and value.startswith("<")
-        return original if stays else article_for(value, original)
+        words = iter(drawn)
+        new = [next(words, None) if each is None else each for each in self.surrogates]
+        written: list[str] = []
+        replacements: list[Replacement] = []
+        at, length = 0, 0
+        for start, end, unit, kind in self.cuts:
+            original, value = self.text[start:end], new[unit]
+            if value is None:
+                raise RuntimeError("a unit was not drawn")
+            # Before a placeholder an article stays where no word is drawn by its context, so that
+            # the text comes back byte for byte; the record's `public` says that layout does.
+            if kind == "article":
+                stays = self._pieces is None and value.startswith("<")
+                value = original if stays else article_for(value, original)
+            written += (self.text[at:start], value)
+            length += start - at
+            if kind != "article" or value != original:
+                found = "" if kind == "article" else self.segmented.units[unit].found
+                replacements.append(
+                    Replacement(length, length + len(value), value, kind, original, found)
+                )
+            at = end
+            length += len(value)
+        written.append(self.text[at:])
+        return "".join(written), tuple(replacements)
 
     def original_ids(self) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
         """Return the tokens of the ORIGINAL text, and where each word begins and ends in them.
@@ -204,40 +227,5 @@ class Choices:
         return text
 
     def finish(self) -> tuple[str, tuple[Replacement, ...]]:
-        """Return the sanitized text and its replacements.
-
-        Raises:
-            RuntimeError: a word was never drawn.
-        """
-        masked, words = self.masked, iter(self._words)
-        new = [next(words) if each is None else each for each in masked.stand_ins]
-        written: list[str] = []
-        replacements: list[Replacement] = []
-        at, length = 0, 0
-        for start, end, unit, kind in masked.cuts:
-            original, value = masked.text[start:end], new[unit]
-            if value is None:
-                raise RuntimeError("a unit was not drawn")
-            if kind == "article":
-                value = masked.article(value, original)
-            written += (masked.text[at:start], value)
-            length += start - at
-            if kind != "article" or value != original:
-                found = "" if kind == "article" else masked.found[unit]
-                replacements.append(
-                    Replacement(length, length + len(value), value, kind, original, found)
-                )
-            at = end
-            length += len(value)
-        written.append(masked.text[at:])
-        return "".join(written), tuple(replacements)
-
-
-def _followers(words: Sequence[str], consistent: bool) -> dict[int, list[int]]:
-    """Return drawn word -> the words that take its output, itself first, in ascending order."""
-    if not consistent:
-        return {i: [i] for i in range(len(words))}
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for i, word in enumerate(words):
-        places[word].append(i)
-    return {same[0]: same for same in places.values()}
+        """Return the sanitized text and its replacements; raise RuntimeError if a word is left."""
+        return self.masked.render(self._words)

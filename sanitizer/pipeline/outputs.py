@@ -1,22 +1,15 @@
 """What a private word may be replaced by, and which of these outputs are near it.
 
-Output spaces give the distance of every output from a word, for Cape. `WordSpace` is the whole-word
-vocabulary Y with word vectors (certified variants), also cut down to the words that are one token
-of the causal model. `TokenSpace` and `ByteTokenSpace` are the full vocabularies of the masked and
-of the causal model, each with its own input table (published variants).
-
-`Medoids` chooses output sets for Cape's profile of that name: each context is scored once, with a
-prior over the distinct words of Y, the likeliest of them as inputs and as candidates, and centroids
-of the word table for words that the context does not expect.
-
-Neighborhoods give the nearest outputs of a word and the density around it, for DynText. Their
-tables are made by models/build/density.py. Distances are Euclidean between vectors of length one;
-they are computed here from the vectors, so that only lists and densities are stored.
+Output spaces give the distance of every output from a word, for Cape; `Medoids` chooses output sets
+for its profile of that name. Neighborhoods give the nearest outputs of a word and the density
+around it, for DynText: their tables are made by models/build/density.py, distances are Euclidean
+between vectors of length one, computed here so that only lists and densities are stored.
 """
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -75,26 +68,27 @@ _SAMPLE, _ROUNDS = 6_000, 6  # of the k-means behind the tail
 
 
 class Outputs(Protocol):
-    """The words of Y, or some of them, with their vectors; a masked LM has all of Y."""
+    """The words of Y, or some of them, with their vectors; a masked LM has all of Y.
+
+    Attributes:
+        outputs: the words. output_ids: token of each word in the masked model's vocabulary, int
+            [n_outputs]. words: word vectors. pieces: input table of the masked model.
+    """
 
     @property
-    def outputs(self) -> list[str]:
-        """The words."""
+    def outputs(self) -> list[str]: ...
 
     @property
-    def output_ids(self) -> NDArray[np.intp]:
-        """Token of each word in the masked model's vocabulary, int [n_outputs]."""
+    def output_ids(self) -> NDArray[np.intp]: ...
 
     @property
-    def words(self) -> WordTable:
-        """Word vectors."""
+    def words(self) -> WordTable: ...
 
     @property
-    def pieces(self) -> PieceTable:
-        """Input table of the masked model."""
+    def pieces(self) -> PieceTable: ...
 
 
-class OutputSpace(Protocol):
+class OutputSpace(ABC):
     """Distances and texts of the outputs.
 
     Attributes:
@@ -103,24 +97,29 @@ class OutputSpace(Protocol):
 
     n_outputs: int
 
+    @abstractmethod
     def distances(self, words: Sequence[str]) -> Distance:
         """Return the function that measures the outputs from each of the private words."""
 
     def own(self, word: str) -> NDArray[np.intp]:
-        """Return the outputs that spell the word itself, in any case."""
+        """Return the outputs that spell the word itself, in any case; tokens never do."""
+        return NO_OUTPUTS
 
+    @abstractmethod
     def text(self, output: int) -> str:
         """Return an output as text."""
 
+    @abstractmethod
     def token(self, output: int) -> int:
-        """Return an output as a token of the masked model."""
+        """Return an output as a token of the masked model; [UNK] if it is not one."""
 
+    @abstractmethod
     def inputs(self) -> list[str]:
         """Return the private words that an audit enumerates."""
 
 
-class WordSpace:
-    """Y, the whole-word outputs.
+class WordSpace(OutputSpace):
+    """Y, the whole-word outputs, or some of them (certified variants).
 
     Distances come from word vectors; for a word without a vector from its pieces; for a word whose
     pieces are unknown there are none.
@@ -161,8 +160,11 @@ class WordSpace:
         return [*(bytes(w).decode("utf-8") for w in self._model.words.words), UNKNOWN]
 
 
-class TokenSpace:
-    """The full token vocabulary, with Euclidean distances in the model's own input table."""
+class TokenSpace(OutputSpace):
+    """The full token vocabulary, with Euclidean distances in the model's own input table.
+
+    For published variants; so is `ByteTokenSpace`.
+    """
 
     def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
         self._model = model
@@ -176,9 +178,6 @@ class TokenSpace:
         )
         measured = table.distances(means)
         return lambda i, outputs: measured[i][outputs]
-
-    def own(self, word: str) -> NDArray[np.intp]:
-        return NO_OUTPUTS
 
     def text(self, output: int) -> str:
         return self._pieces.token(output)
@@ -205,7 +204,6 @@ class OneTokenOutputs:
     A word of several tokens would need a model pass for each of its beginnings, so it is left out.
 
     Attributes:
-        outputs, output_ids, words, pieces: see `Outputs`.
         columns: int [n_outputs], token of each word in the causal model.
     """
 
@@ -231,11 +229,11 @@ class OneTokenOutputs:
         )
 
 
-class ByteTokenSpace:
+class ByteTokenSpace(OutputSpace):
     """The causal model's full vocabulary, with Euclidean distances in its own input table.
 
     A private word is the mean of its tokens, written after a space. The table is held as float32:
-    113 MB for the packaged model. Implements `OutputSpace`.
+    113 MB for the packaged model.
 
     Args:
         pieces: tokenizer of the masked model, for `token`.
@@ -255,19 +253,14 @@ class ByteTokenSpace:
         measured = scaled_distances(means, means @ self._table.T, self._squares)
         return lambda i, outputs: measured[i][outputs]
 
-    def own(self, word: str) -> NDArray[np.intp]:
-        return NO_OUTPUTS
-
     def text(self, output: int) -> str:
         return self._tokens.decode([output]).removeprefix(" ")
 
     def token(self, output: int) -> int:
-        """Return the token of the masked model; [UNK] if the output is not one of its tokens."""
         ids = self._pieces.encode(self.text(output))
         return ids[0] if len(ids) == 1 else self._pieces.unknown
 
     def inputs(self) -> list[str]:
-        """Return the tokens that are a space and a word of letters."""
         texts = (self._tokens.decode([i]) for i in range(self.n_outputs))
         return [text[1:] for text in texts if text.startswith(" ") and text[1:].isalpha()]
 
@@ -322,11 +315,15 @@ class NearestLists:
         return cls(members, density, radius, ends, of_outputs, sensitivity)  # type: ignore[arg-type]
 
     def neighborhood(
-        self, members: NDArray[np.intp], distances: Floats, density: int, offsets: Floats | None
+        self,
+        members: NDArray[np.intp],
+        one_less_cosine: Floats,
+        density: int,
+        offsets: Floats | None,
     ) -> Neighborhood:
-        """Return the neighborhood of one word from its members and density."""
+        """Return the neighborhood of one word from its members, their cosines and its density."""
         own = int(np.abs(self.output_density[members] - density).max())
-        near = members.astype(np.int32)
+        near, distances = members.astype(np.int32), _euclidean(one_less_cosine)
         return Neighborhood(
             near, distances, density, own, self.output_sensitivity[members], offsets
         )
@@ -335,27 +332,21 @@ class NearestLists:
 class WordNeighborhoods:
     """Neighbors among the output words Y, for every word with a vector (certified variant).
 
-    Args:
-        table: the word vectors.
-        lists: nearest words of Y for each row of the table.
+    Attributes:
+        range: of the density over all of these.
     """
 
     def __init__(self, table: WordTable, lists: NearestLists) -> None:
         if len(lists.density) != len(table.words):
             raise ModelError("the DynText tables do not fit the word vectors")
-        self._table = table
-        self._lists = lists
+        self._table, self._lists = table, lists
+        self.range = lists.range
 
     @classmethod
     def load(cls, folder: Path, table: WordTable) -> WordNeighborhoods:
         """Map the tables of a model folder; raise ModelError if one cannot be used."""
         rows = mapped(folder / "output_rows.npy")
         return cls(table, NearestLists.load(folder, "words", rows))  # type: ignore[arg-type]
-
-    @property
-    def range(self) -> DensityRange:
-        """Range of the density over all words with a vector."""
-        return self._lists.range
 
     def of(self, row: int, with_offsets: bool = False) -> Neighborhood | None:
         """Return the neighborhood of a row of the word table; None for a word without a vector.
@@ -367,18 +358,13 @@ class WordNeighborhoods:
         if row < 0:
             return None
         members = self._lists.members[row].astype(np.intp)
-        distances = _euclidean(self._table.distance(row, members))
-        offsets = self._offsets(row, members) if with_offsets else None
-        return self._lists.neighborhood(members, distances, int(self._lists.density[row]), offsets)
-
-    def _offsets(self, row: int, members: NDArray[np.intp]) -> Floats:
-        table = self._table
-        word = table.vectors[row].astype(np.float32) / table.norms[row]
-        outputs: Floats = (
-            table.output_vectors[members].astype(np.float32) / table.output_norms[members, None]
-        )
-        offsets: Floats = outputs - word
-        return offsets
+        table, offsets = self._table, None
+        if with_offsets:
+            word = table.vectors[row].astype(np.float32) / table.norms[row]
+            near = table.output_vectors[members].astype(np.float32)
+            offsets = near / table.output_norms[members, None] - word
+        density = int(self._lists.density[row])
+        return self._lists.neighborhood(members, table.distance(row, members), density, offsets)
 
 
 class TokenNeighborhoods:
@@ -389,9 +375,10 @@ class TokenNeighborhoods:
     the tables, in about three milliseconds.
 
     Args:
-        table: input table of the model.
-        rows: int8 [n_tokens, width], the rows of that table without their scale.
-        lists: nearest tokens of each token.
+        rows: int8 [n_tokens, width], the rows of the table without their scale.
+
+    Attributes:
+        range: of the density over all tokens.
     """
 
     CHUNK = 512
@@ -400,9 +387,8 @@ class TokenNeighborhoods:
     def __init__(self, table: PieceTable, rows: NDArray[np.int8], lists: NearestLists) -> None:
         if not len(lists.density) == len(rows) == table.n_rows:
             raise ModelError("the DynText tables do not fit the token table")
-        self._table = table
-        self._rows = rows
-        self._lists = lists
+        self._table, self._rows, self._lists = table, rows, lists
+        self.range = lists.range
 
     @classmethod
     def load(cls, folder: Path, table: PieceTable) -> TokenNeighborhoods:
@@ -410,11 +396,6 @@ class TokenNeighborhoods:
         each = np.arange(table.n_rows, dtype=np.int32)
         lists = NearestLists.load(folder, "tokens", each)
         return cls(table, mapped(folder / "embeddings.npy"), lists)  # type: ignore[arg-type]
-
-    @property
-    def range(self) -> DensityRange:
-        """Range of the density over all tokens."""
-        return self._lists.range
 
     def of(self, pieces: list[int], with_offsets: bool = False) -> Neighborhood:
         """Return the neighborhood of a word given by its token ids.
@@ -431,8 +412,7 @@ class TokenNeighborhoods:
             members, density = self._measured(vector)
         rows = _unit(self._rows[members].astype(np.float32))
         offsets = rows - vector if with_offsets else None
-        distances = _euclidean(np.float32(1) - rows @ vector)
-        return self._lists.neighborhood(members, distances, density, offsets)
+        return self._lists.neighborhood(members, np.float32(1) - rows @ vector, density, offsets)
 
     def _measured(self, vector: Floats) -> tuple[NDArray[np.intp], int]:
         """Return (nearest tokens, number of tokens within the radius) of a vector."""
@@ -472,6 +452,9 @@ def _euclidean(one_less_cosine: Floats) -> Floats:
 
 class Medoids:
     """Chooses output sets by coverage of the words that may stand in a context.
+
+    Each context is scored once, with a prior over the distinct words of Y, the likeliest of them as
+    inputs and as candidates, and centroids of the word table for words that it does not expect.
 
     Guarantee: what is chosen is a function of the scores, of public tables and of settings.
 
@@ -527,15 +510,17 @@ class Medoids:
         mass = np.stack([each for _, each in found])
         candidates = words[:, ::-1][:, : self._n_candidates]
         spelled = self._likeliest_spelling(odds, candidates)
-        chosen, caps = choose_outputs(
-            Coverage(
-                self._similarity(words),
-                self._fit(np.take_along_axis(logits, spelled, axis=1)),
-                self._weight(mass),
-                np.pad(mass, ((0, 0), (len(self._shares), 0))),
-            ),
-            self.limits,
+        low, high = self._range
+        fit = (np.take_along_axis(logits, spelled, axis=1) - low) / (high - low)
+        rest = np.broadcast_to(TAIL_WEIGHT * self._shares, (len(mass), len(self._shares)))
+        weight = (1 - TAIL_WEIGHT) * mass / mass.sum(axis=1, keepdims=True)
+        contexts = Coverage(
+            self._similarity(words),
+            np.asarray(FIT * np.clip(fit, 0, 1), dtype=np.float32),
+            np.concatenate([rest, weight], axis=1).astype(np.float32),
+            np.pad(mass, ((0, 0), (len(self._shares), 0))),
         )
+        chosen, caps = choose_outputs(contexts, self.limits)
         for i, (which, its_caps) in enumerate(zip(chosen, caps, strict=True)):
             yield Design(spelled[i][which], its_caps, odds[i])
 
@@ -561,12 +546,6 @@ class Medoids:
         at = padded[np.arange(len(words))[:, None, None], spelled].argmax(axis=2)
         return np.take_along_axis(spelled, at[:, :, None], axis=2)[:, :, 0]
 
-    def _weight(self, mass: Floats) -> Floats:
-        """Return the weight of every input, float32 [n, n_tail + n_inputs]."""
-        words = (1 - TAIL_WEIGHT) * mass / mass.sum(axis=1, keepdims=True)
-        rest = np.broadcast_to(TAIL_WEIGHT * self._shares, (len(mass), len(self._shares)))
-        return np.concatenate([rest, words], axis=1).astype(np.float32)
-
     def _similarity(self, words: NDArray[np.intp]) -> Floats:
         """Return the cosine of candidates and inputs, at least 0; words likeliest last."""
         n, n_candidates = len(self._shares), self._n_candidates
@@ -583,10 +562,6 @@ class Medoids:
         every = np.arange(n_candidates)  # a word serves itself perfectly, or, demoted, never
         near[:, every, n + words.shape[1] - 1 - every] = 0 if self._demotes else 1
         return near
-
-    def _fit(self, scores: Floats) -> Floats:
-        low, high = self._range
-        return np.asarray(FIT * np.clip((scores - low) / (high - low), 0, 1), dtype=np.float32)
 
 
 def _spellings(outputs: list[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

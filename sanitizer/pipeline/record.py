@@ -12,7 +12,7 @@ from sanitizer.pipeline.engines import LoadedModels, WordMechanism
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.privacy import Accountant, Cape, DynText, Event, PureEvent
 from sanitizer.results import Record
-from sanitizer.storage import as_printed, same_thing
+from sanitizer.storage import as_printed, same_things
 from sanitizer.text import Policy
 
 BOUND_DELTA = 1e-6
@@ -45,7 +45,8 @@ class Settings:
                 "mechanism must be a Cape or DynText (policy=... takes names), "
                 f"got {type(self.mechanism).__name__}"
             )
-        if self.policy.drawn and not self._draws_classes:
+        causal = isinstance(self.mechanism, Cape) and self.mechanism.backbone == "causal"
+        if self.policy.drawn and (causal or not self.mechanism.certified):
             raise ValueError(
                 f"policy {self.policy.name!r} draws within classes, which needs a certified "
                 "mechanism that reads no context from a causal model; policy 'strict' takes any"
@@ -57,15 +58,22 @@ class Settings:
         if self.max_chars < 1:
             raise ValueError(f"max_chars must be at least 1, got {self.max_chars!r}")
 
-    @property
-    def _draws_classes(self) -> bool:
-        causal = isinstance(self.mechanism, Cape) and self.mechanism.backbone == "causal"
-        return self.mechanism.certified and not causal
-
     @cached_property
     def digest(self) -> str:
         """Text that differs for settings under which a message is drawn differently."""
         return f"{self.mechanism!r} {self.policy.digest}"
+
+    @cached_property
+    def class_options(self) -> dict[str, Any]:
+        """What a record states of draws within classes: name and parameters of the mechanism."""
+        mechanism = self.mechanism
+        options: dict[str, Any] = {"epsilon": mechanism.epsilon}
+        if isinstance(mechanism, Cape):
+            options |= {"profile": "medoids", "n_top": 1}
+            options |= {"guess_price": mechanism.guess_price, "demote_self": mechanism.demote_self}
+        else:
+            options |= mechanism.settings()
+        return {"name": mechanism.name, **options, "max_drawn": self.policy.max_drawn}
 
     def cost(self, n_draws: int) -> float:
         """Return the epsilon charged for a number of draws, exact in decimal digits."""
@@ -181,59 +189,94 @@ def terms(consistent: bool, numbers: str = "random", style: str = "placeholder")
     )
 
 
+def _record(
+    variant: str,
+    epsilon: float,
+    stated: Terms,
+    policy: Policy,
+    masked: MaskedText | None = None,
+    reason: str | None = None,
+) -> Record:
+    """Return the record of a text of which nothing is drawn.
+
+    Args:
+        masked: the text; None for one that goes back as it came. reason: why nothing is certified.
+    """
+    declared = masked.segmented.n_declared if masked else 0
+    return Record(
+        mechanism="none",
+        variant=variant,
+        settings={},
+        epsilon_per_unit=epsilon,
+        epsilon_total=epsilon,
+        delta=0.0,
+        charged=0.0,
+        epsilon_per_word=epsilon,
+        max_repeats=0,
+        unit=stated.unit,
+        neighboring_relation=stated.relation,
+        public=stated.public + DECLARED if declared else stated.public,
+        not_protected=stated.not_protected,
+        n_units=0,
+        n_numbers=masked.n_numbers if masked else 0,
+        n_identifiers=masked.n_identifiers if masked else 0,
+        n_public=masked.segmented.n_public if masked else 0,
+        context="none",
+        certified=reason is None,
+        reason=reason,
+        claimed_epsilon=None,
+        policy=policy.name,
+        model_sha256="",
+        declared=declared,
+    )
+
+
+def answer_record(policy: Policy) -> Record:
+    """Return the record of an answer that goes back to its API: nothing new is released."""
+    return _record("answer", 0.0, NOTHING_NEW, policy)
+
+
+def plain_record(masked: MaskedText, policy: Policy) -> Record:
+    """Return the record of a text of which only identifiers were replaced, without any draw."""
+    reason = "the policy replaces identifiers only; all other words leave as they are"
+    return _record("identifiers", inf, NO_PRIVACY, policy, masked, reason)
+
+
 def perturbed_record(choices: Choices, settings: Settings, models: LoadedModels) -> Record:
     """Return the record of a text whose words were drawn."""
     masked, mechanism, engine = choices.masked, settings.mechanism, models.engine
-    stated = terms(mechanism.consistent, settings.policy.numbers, settings.policy.style)
+    policy, delta = settings.policy, max(BOUND_DELTA, settings.delta)
+    stated = terms(mechanism.consistent, policy.numbers, policy.style)
     repeats, n_draws = masked.max_repeats, len(masked.drawn)
     reason, claims = mechanism.reason, choices.claims
-    certified, claimed = reason is None, max(claims, default=None)
-    if certified:
+    claimed = max(claims, default=None)
+    if reason is None:
         bare = terms(mechanism.consistent)
         per_unit = mechanism.epsilon
         event = engine.event(bare.unit, bare.relation)
         total = _composed(event, n_draws, settings.delta)
-        at_delta = _composed(event, n_draws, max(BOUND_DELTA, settings.delta))
+        at_delta = _composed(event, n_draws, delta)
     else:
         at_delta = inf
         per_unit = claimed or inf
         total = sum(claims) if claims else inf
     per_word = per_unit * (min(repeats, 1) if mechanism.consistent else repeats)
-    record = Record(
+    return replace(
+        _record(mechanism.variant, total if n_draws else 0.0, stated, policy, masked, reason),
         mechanism=mechanism.name,
-        variant=mechanism.variant,
         settings=mechanism.settings(),
         epsilon_per_unit=mechanism.epsilon,
-        epsilon_total=total if n_draws else 0.0,
-        delta=settings.delta if certified else engine.claimed_delta,
+        delta=settings.delta if reason is None else engine.claimed_delta,
         charged=settings.cost(n_draws),
         epsilon_per_word=(total if engine.context == "original" else per_word) if n_draws else 0.0,
         max_repeats=repeats,
-        unit=stated.unit,
-        neighboring_relation=stated.relation,
-        public=stated.public,
-        not_protected=stated.not_protected,
         n_units=len(masked.words),
-        n_numbers=masked.n_numbers,
-        n_identifiers=masked.n_identifiers,
-        n_public=masked.n_public,
         context=engine.context,
-        certified=certified,
-        reason=reason,
         claimed_epsilon=claimed,
-        policy=settings.policy.name,
         model_sha256=models.sha256,
         epsilon_at_delta=at_delta if n_draws else 0.0,
-        bound_delta=max(BOUND_DELTA, settings.delta),
+        bound_delta=delta,
     )
-    return _with_declared(record, masked)
-
-
-def _with_declared(record: Record, masked: MaskedText) -> Record:
-    """Return the record; where text was declared public, it says so."""
-    if not masked.n_declared:
-        return record
-    return replace(record, public=record.public + DECLARED, declared=masked.n_declared)
 
 
 @lru_cache(maxsize=1024)
@@ -247,6 +290,8 @@ def _composed(event: Event, n_draws: int, delta: float) -> float:
 @lru_cache(maxsize=1024)
 def _composed_of(epsilons: tuple[float, ...], delta: float) -> float:
     """Return the smallest valid epsilon of several draws that are pure, at this delta."""
+    if not epsilons:
+        return 0.0
     accountant = Accountant()
     for epsilon in epsilons:
         if epsilon > 0:
@@ -255,141 +300,41 @@ def _composed_of(epsilons: tuple[float, ...], delta: float) -> float:
     return accountant.epsilon(delta)
 
 
-def plain_record(masked: MaskedText, policy: Policy) -> Record:
-    """Return the record of a text of which only identifiers were replaced, without any draw."""
-    kept = _plain_record(masked.n_numbers, masked.n_identifiers, masked.n_public, policy.name)
-    own = replace(kept, settings={})  # a dict of its own: who gets a record may write in it
-    return _with_declared(own, masked)
-
-
-@lru_cache(maxsize=1024)
-def _plain_record(n_numbers: int, n_identifiers: int, n_public: int, policy: str) -> Record:
-    """Return a cached record: many texts have the same counts, and making one takes longer."""
-    reason = "the policy replaces identifiers only; all other words leave as they are"
-    counts = {"n_numbers": n_numbers, "n_identifiers": n_identifiers, "n_public": n_public}
-    return _record_without_draws("identifiers", inf, NO_PRIVACY, policy, reason, **counts)
-
-
 def detected_record(
-    masked: MaskedText,
-    settings: Settings,
-    model_sha256: str,
-    n_new: int,
-    drawn: Mapping[str, float],
+    masked: MaskedText, settings: Settings, model_sha256: str, drawn: Mapping[str, float]
 ) -> Record:
     """Return the record of a text in which a detector found things.
 
     Args:
-        n_new: how many stand-ins were drawn for this text.
-        drawn: all that were drawn in the conversation so far, with the epsilon of each.
+        drawn: surrogates that were drawn in the conversation so far, with the epsilon of each.
     """
-    policy = settings.policy
-    record = _record_without_draws(
-        "classes",
-        0.0,
-        BY_CLASS,
-        policy.name,
-        None,
-        n_numbers=masked.n_numbers,
-        n_identifiers=masked.n_identifiers,
-        n_public=masked.n_public,
-    )
-    things = {same_thing(masked.text[cut.start : cut.end]) for cut in masked.cuts}
-    if policy.drawn:
-        record = _drawn_record(record, masked, settings, n_new, drawn)
-    return replace(
-        _with_declared(record, masked),
+    policy, text = settings.policy, masked.text
+    record = replace(
+        _record("classes", 0.0, DRAWN_BY_CLASS if policy.drawn else BY_CLASS, policy, masked),
         model_sha256=model_sha256,
         detector=policy.detector,
-        language=masked.language,
-        n_things=len(things),
+        language=masked.segmented.language,
+        n_things=len(set(same_things([text[cut.start : cut.end] for cut in masked.cuts]).values())),
     )
-
-
-def _drawn_record(
-    record: Record,
-    masked: MaskedText,
-    settings: Settings,
-    n_new: int,
-    drawn: Mapping[str, float],
-) -> Record:
-    """Return the record of a text in which the stand-ins of some classes are drawn."""
+    if not policy.drawn:
+        return record
     mechanism, known = settings.mechanism, {value.lower() for value in drawn}
-    here = {value.lower() for value in masked.stand_ins if value and value.lower() in known}
-    spent, total = settings.cost(n_new), sum(as_printed(each) for each in drawn.values())
-    certified = record.certified
-    delta = max(BOUND_DELTA, settings.delta)
-    now = _composed_of((mechanism.epsilon,) * n_new, delta)
-    so_far = _composed_of(tuple(sorted(drawn.values())), delta)
-    options: dict[str, Any] = {"epsilon": mechanism.epsilon}
-    if isinstance(mechanism, Cape):
-        names = ("guess_price", "demote_self")
-        options |= {"profile": "medoids", "n_top": 1}
-        options |= {name: getattr(mechanism, name) for name in names}
-    else:
-        options |= mechanism.settings()
-    options["max_drawn"] = settings.policy.max_drawn
+    here = [value.lower() for value in masked.surrogates if value and value.lower() in known]
+    spent, delta = settings.cost(masked.n_new), max(BOUND_DELTA, settings.delta)
+    options = dict(settings.class_options)
     return replace(
         record,
-        mechanism=mechanism.name,
-        variant="classes",
+        mechanism=options.pop("name"),
         settings=options,
-        epsilon_per_unit=mechanism.epsilon if certified else inf,
-        epsilon_total=spent if certified else inf,
-        epsilon_per_word=mechanism.epsilon * bool(here) if certified else inf,
+        epsilon_per_unit=mechanism.epsilon,
+        epsilon_total=spent,
+        epsilon_per_word=mechanism.epsilon * bool(here),
         charged=spent,
-        unit=DRAWN_BY_CLASS.unit,
-        neighboring_relation=DRAWN_BY_CLASS.relation,
-        public=DRAWN_BY_CLASS.public,
-        not_protected=DRAWN_BY_CLASS.not_protected,
-        n_units=n_new,
-        n_identifiers=record.n_identifiers
-        - sum(value is not None and value.lower() in known for value in masked.stand_ins),
-        n_drawn=len(here),
-        conversation_epsilon=float(total) if certified else inf,
-        epsilon_at_delta=now if certified else inf,
+        n_units=masked.n_new,
+        n_identifiers=record.n_identifiers - len(here),
+        n_drawn=len(set(here)),
+        conversation_epsilon=float(sum(map(as_printed, drawn.values()))),
+        epsilon_at_delta=_composed_of((mechanism.epsilon,) * masked.n_new, delta),
         bound_delta=delta,
-        conversation_epsilon_at_delta=so_far if certified else inf,
-    )
-
-
-def answer_record(policy: Policy) -> Record:
-    """Return the record of an answer that goes back to its API: nothing new is released."""
-    return _record_without_draws("answer", 0.0, NOTHING_NEW, policy.name, None)
-
-
-def _record_without_draws(
-    variant: str,
-    epsilon: float,
-    stated: Terms,
-    policy: str,
-    reason: str | None,
-    n_numbers: int = 0,
-    n_identifiers: int = 0,
-    n_public: int = 0,
-) -> Record:
-    return Record(
-        mechanism="none",
-        variant=variant,
-        settings={},
-        epsilon_per_unit=epsilon,
-        epsilon_total=epsilon,
-        delta=0.0,
-        charged=0.0,
-        epsilon_per_word=epsilon,
-        max_repeats=0,
-        unit=stated.unit,
-        neighboring_relation=stated.relation,
-        public=stated.public,
-        not_protected=stated.not_protected,
-        n_units=0,
-        n_numbers=n_numbers,
-        n_identifiers=n_identifiers,
-        n_public=n_public,
-        context="none",
-        certified=reason is None,
-        reason=reason,
-        claimed_epsilon=None,
-        policy=policy,
-        model_sha256="",
+        conversation_epsilon_at_delta=_composed_of(tuple(sorted(drawn.values())), delta),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,36 +22,22 @@ from sanitizer.detect import load_lists
 from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.identifiers import find
 from sanitizer.lm import CausalLM, MaskedLM, Models
-from sanitizer.pipeline.engines import (
-    MAX_BATCH_TOKENS,
-    ModelLoader,
-    WordMechanism,
-)
-from sanitizer.pipeline.inner import Inner
-from sanitizer.pipeline.masked_text import MaskedText
-from sanitizer.pipeline.record import (
-    Settings,
-)
-from sanitizer.pipeline.released import (
+from sanitizer.pipeline.conversation import (
     Answered,
     Charges,
+    Conversation,
     Message,
-    OpenCharges,
-    Released,
+    ModelLoader,
     repeated,
 )
+from sanitizer.pipeline.engines import MAX_BATCH_TOKENS, WordMechanism
+from sanitizer.pipeline.masked_text import MaskedText
+from sanitizer.pipeline.record import Settings
 from sanitizer.privacy import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source, secret_key
-from sanitizer.results import SanitizedText
-from sanitizer.storage import (
-    Budgets,
-    LocalBudget,
-    MemoryVault,
-    Scope,
-    Vault,
-    budget_for,
-)
+from sanitizer.results import FactWarning, SanitizedText
+from sanitizer.storage import Budgets, LocalBudget, MemoryVault, Scope, Vault, budget_for
 from sanitizer.text import DeclaredText, Policy
 
 if TYPE_CHECKING:
@@ -146,14 +133,13 @@ class Sanitizer:
         self._named = bool(conversation)
         if not conversation:
             conversation = _fresh_name() if vault is None and ledger is None else ""
-        self._limit = budget
-        self._ledger = ledger
-        self._scopes = tuple(scopes)
-        self._charges = Charges(budget_for(budget, ledger, conversation, self._scopes))
+        self._limit, self._ledger, self._scopes = budget, ledger, tuple(scopes)
+        self._budget = budget_for(budget, ledger, conversation, self._scopes)
         models = Models(model, threads, causal)
         rewriter = extractor_for(extractor, models, trusted_extractor_host)
-        released = Released(MemoryVault() if vault is None else vault, settings, conversation)
-        self._inner = Inner(settings, ModelLoader(models, mechanism), released, rewriter)
+        vault = MemoryVault() if vault is None else vault
+        loader = ModelLoader(models, mechanism)
+        self._inner = Conversation(settings, loader, vault, conversation, rewriter)
 
     def derive(
         self,
@@ -189,9 +175,7 @@ class Sanitizer:
             'b'
         """
         _check_stores(conversation, vault, None)
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        inner = self.inner
+        other, inner = self._copy(), self.inner
         if corrections is not None:
             other._memories = memories_of(corrections)
         other._seen = other._memories.current() if other._memories else None
@@ -203,10 +187,9 @@ class Sanitizer:
         other._scopes = self._scopes if scopes is None else tuple(scopes)
         other._named = self._named if conversation is None else bool(conversation)
         if not charged:
-            other._charges = Charges(LocalBudget(None))
+            other._budget = LocalBudget(None)
         elif self._ledger is not None and (conversation is not None or scopes is not None):
-            budget = budget_for(self._limit, self._ledger, other.conversation, other._scopes)
-            other._charges = Charges(budget)
+            other._budget = budget_for(self._limit, self._ledger, other.conversation, other._scopes)
         return other
 
     def sanitize(
@@ -244,10 +227,35 @@ class Sanitizer:
             >>> out.record.epsilon_total
             10.0
         """
-        stream = self.sanitize_stream(
-            [text], role=role, fresh=fresh, keep=keep, together=True, source=source
-        )
-        return next(stream)
+        inner, given = self.inner, DeclaredText.of(text, keep)
+        if self._draws_words(role, fresh):
+            pending = self._pending(given, role, fresh, source)
+            (result,) = self._by_words([pending], fresh, source)
+            return result
+        found = inner.resent(given) if role == "assistant" else given
+        if isinstance(found, SanitizedText):
+            return inner.prompted(found, role)
+        stages = inner.of_role(role)
+        with Charges(self._budget) as charges:
+            for is_last in (False, True):
+                document = stages.document(found, role)
+                entities = stages.recalled(document)
+                if entities is None and document.is_read:
+                    view = stages.view(document)
+                    words = stages.read(view)
+                    entities = stages.entities(document, view, words)
+                private = stages.policy(document, entities, role)
+                masked = stages.surrogates(document.text, private, role, source, charges)
+                # What was new in this text may stand in it once more, where nothing tells of it.
+                if is_last or not (
+                    masked.n_identifiers and stages.says_again(found.text, role, masked.covered)
+                ):
+                    break
+            rendered, replacements = masked.render()
+            record = stages.record(masked)
+            charges.settle(0, released=True)
+        warnings = tuple(FactWarning(begin, end) for begin, end in private.facts)
+        return inner.prompted(SanitizedText(rendered, replacements, record, warnings), role)
 
     def sanitize_batch(
         self,
@@ -287,39 +295,24 @@ class Sanitizer:
         """
         if isinstance(texts, str):
             raise TypeError("texts must be an iterable of str, got one str")
-        texts = list(texts)
+        read = [DeclaredText.of(text, keep) for text in texts]
         results: list[SanitizedText] = []
         stream = self.sanitize_stream(
-            texts, role=role, fresh=fresh, keep=keep, together=together, source=source
+            read, role=role, fresh=fresh, together=together, source=source
         )
         try:
-            for result in counted(stream, len(texts)) if progress else stream:
+            for result in counted(stream, len(read)) if progress else stream:
                 results.append(result)
-            if not self.policy.perturb and (self._named if together is None else together):
-                self._hide_again(texts, results, role, keep, source)
+            linked = not self.policy.perturb and self._is_linked(together)
+            # An identifier may stand where only a later text tells what it is.
+            for i, (text, its_role) in enumerate(_with_roles(read, role) if linked else ()):
+                again = self.inner.says_again(text.text, its_role, results[i].covered)
+                if again and its_role != "assistant":  # an answer goes back as it came
+                    results[i] = self.sanitize(text, role=its_role, source=source)
         except SanitizerError as error:
             error.released = tuple(results)
             raise
         return results
-
-    def _hide_again(
-        self,
-        texts: Sequence[str | DeclaredText],
-        results: list[SanitizedText],
-        role: str | Sequence[str],
-        keep: Sequence[str],
-        source: Source,
-    ) -> None:
-        """Sanitize those texts again in which an identifier stands that only a later text tells.
-
-        An answer of the API goes back as it came, and is left out.
-        """
-        pairs = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
-        for i, (text, its_role) in enumerate(pairs):
-            if its_role == "assistant":
-                continue
-            if self.inner.says_again(text.text, its_role, results[i].covered):
-                results[i] = self.sanitize(text, role=its_role, keep=keep, source=source)
 
     def sanitize_stream(
         self,
@@ -340,91 +333,92 @@ class Sanitizer:
             >>> next(Sanitizer(policy="identifiers").sanitize_stream(lines)).text
             'Mail <EMAIL_1>'
         """
-        inner = self.inner
-        if fresh and inner.released.preview:
-            raise ValueError("fresh must be False for previews: the best of many is not one draw")
-        read = (DeclaredText.of(text, keep) for text in texts)
-        pairs = _with_roles(read, role)
-        if not inner.settings.policy.perturb:
-            # All that is released follows from the table of the conversation: nothing to keep.
-            apart = not (self._named if together is None else together)
-            for text, its_role in pairs:
-                own = inner.beside(_fresh_name()) if apart else inner
-                with self._charges.settling() as charges:
-                    result = own.undrawn(its_role, text, source, charges)
-                    charges.settle(0, released=True)
-                if apart:
-                    yield replace(result, conversation=own.released.conversation)
-                else:
-                    yield inner.answers.prompted(result, its_role)
-            return
+        read = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
+        apart = not (self.policy.perturb or self._is_linked(together))
         group: list[_Pending] = []
         n_tokens = 0
-        for text, its_role in pairs:
+        for text, its_role in read:
+            if not self._draws_words(its_role, fresh):
+                yield from self._by_words(group, fresh, source)
+                group, n_tokens = [], 0
+                own = self
+                if apart:
+                    own = self._copy()
+                    own._inner = self.inner.derive(_fresh_name())
+                result = own.sanitize(text, role=its_role, source=source)
+                yield replace(result, conversation=own.conversation) if apart else result
+                continue
             pending = self._pending(text, its_role, fresh, source)
             group.append(pending)
             n_tokens += len(pending.masked.ids) if pending.masked else 0
             if n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
-                yield from self._results(group, fresh, source)
+                yield from self._by_words(group, fresh, source)
                 group, n_tokens = [], 0
-        if group:
-            yield from self._results(group, fresh, source)
+        yield from self._by_words(group, fresh, source)
+
+    def _is_linked(self, together: bool | None) -> bool:
+        return self._named if together is None else together
+
+    def _copy(self) -> Sanitizer:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def _draws_words(self, role: str, fresh: bool) -> bool:
+        """Return True if words of texts of a role are drawn one by one, in sight of those before.
+
+        Raises:
+            ValueError: a fresh preview.
+        """
+        if fresh and self.inner.preview:
+            raise ValueError("fresh must be False for previews: the best of many is not one draw")
+        return self.policy.perturb and self.inner.treatment(role) != "identifiers"
 
     def _pending(self, text: DeclaredText, role: str, fresh: bool, source: Source) -> _Pending:
         """Return a text with the result already released for it, or masked and to be drawn."""
         inner = self.inner
-        read = inner.released.resent(text) if role == "assistant" else text
+        read = inner.resent(text) if role == "assistant" else text
         if isinstance(read, SanitizedText):
-            return _Pending(inner.released.message(role, text), read, None)
-        text, message = read, inner.released.message(role, read)
-        found = None if fresh else inner.released.released(message)
-        if found is not None and inner.released.preview:
-            found = inner.again(found)
-        if found is None and inner.treatment(role) == "identifiers":
-            found = inner.undrawn(role, text, source, OpenCharges(LocalBudget(None)))
-        return _Pending(message, found, None if found else inner.mask(text, source, role))
+            return _Pending(inner.message(role, text), read, None)
+        message = inner.message(role, read)
+        known = None if fresh else inner.known_result(message)
+        return _Pending(message, known, None if known else inner.mask(read, source, role))
 
-    def _results(
+    def _by_words(
         self, group: Sequence[_Pending], fresh: bool, source: Source
     ) -> Iterator[SanitizedText]:
         """Charge, draw and keep a group, and yield its results in order.
 
         Where the budget ends, the results before are yielded, and then BudgetExceeded is raised.
         """
-        settings, released = self.inner.settings, self.inner.released
-        refusal: BudgetExceeded | None = None
+        inner, refusal = self.inner, None
         due: dict[int, MaskedText] = {}
         first: dict[bytes, int] = {}  # message key -> its first text, which later ones repeat
         results: dict[int, SanitizedText] = {}
-        with self._charges.settling() as charges:
+        with Charges(self._budget) as charges:
             for i, (message, _, masked) in enumerate(group):
                 if masked is None or (message.key in first and not fresh):
                     continue
+                price, key = inner.settings.cost(len(masked.drawn)), message.key
                 try:
-                    charges.reserve(
-                        i,
-                        settings.cost(len(masked.drawn)),
-                        settings.mechanism.certified,
-                        None if fresh else message.key,
-                    )
+                    certified = inner.settings.mechanism.certified
+                    charges.reserve(i, price, certified, None if fresh else key)
                 except BudgetExceeded as error:
                     refusal, group = error, group[:i]
                     break
-                due[i], first[message.key] = masked, i
+                due[i], first[key] = masked, i
             charges.start_drawing()
-            for i, drawn in zip(due, self.inner.draw(list(due.values()), source), strict=True):
-                kept = released.keep(group[i].message, drawn)
+            for i, drawn in zip(due, inner.draw(list(due.values()), source), strict=True):
+                kept = inner.keep(group[i].message, drawn)
                 # Another thread may have been first: its result is the one that was released.
                 lost = kept is not drawn and not fresh
                 charges.settle(i, released=not lost)
                 results[i] = repeated(kept) if lost else drawn
-                if released.preview:
-                    released.note_preview(group[i].message, results[i])
         for i, (message, found, _) in enumerate(group):
             result = found or results.get(i) or repeated(results[first[message.key]])
-            if found and released.preview:  # drawn before a restart, perhaps
-                released.note_preview(message, found)
-            yield self.inner.answers.prompted(result, message.role)
+            if inner.preview and (found or i in results):  # found: before a restart, perhaps
+                inner.note_preview(message, result)
+            yield inner.prompted(result, message.role)
         if refusal is not None:
             raise refusal
 
@@ -458,20 +452,18 @@ class Sanitizer:
             >>> sanitizer.spent, sanitizer.adopt("Leeds", preview) == preview, sanitizer.spent
             (0.0, True, 5.0)
         """
-        if not self.policy.perturb:
+        if not self._draws_words(role, False):
             return self.sanitize(text, role=role, keep=keep)
-        released = self.inner.released
-        message = released.message(role, DeclaredText.of(text, keep))
-        if (known := released.released(message)) is not None:
+        inner = self.inner
+        message = inner.message(role, DeclaredText.of(text, keep))
+        if (known := inner.known_result(message)) is not None:
             return known
-        undrawn = self.inner.treatment(role) == "identifiers"
-        certified = preview.record.certified or undrawn
-        with self._charges.settling() as charges:
-            price = 0.0 if undrawn else released.price_of_choice(message, preview)
-            charges.reserve(0, price, certified, message.key)
+        with Charges(self._budget) as charges:
+            price = inner.price_of_choice(message, preview)
+            charges.reserve(0, price, preview.record.certified, message.key)
             charges.start_drawing()
-            adopted = self.inner.again(preview)
-            kept = released.keep(message, adopted)
+            adopted = inner.again(preview)
+            kept = inner.keep(message, adopted)
             charges.settle(0, released=kept is adopted)
         return adopted if kept is adopted else repeated(kept)
 
@@ -492,7 +484,7 @@ class Sanitizer:
             >>> sanitizer.restore("{{= <MONEY_1> + <MONEY_2> }}", prompt)
             '£2,230.50'
         """
-        return self.inner.answers.instruction()
+        return self.inner.instruction()
 
     def restore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in place of the values released for them.
@@ -520,7 +512,7 @@ class Sanitizer:
         """
         if not isinstance(answer, str):
             raise TypeError(f"answer must be a str, got {type(answer).__name__}")
-        return self.inner.answers.restore(answer, prompt)
+        return self.inner.restore(answer, prompt)
 
     def restored_stream(
         self, pieces: Iterable[str], prompt: Answered | None = None
@@ -541,7 +533,7 @@ class Sanitizer:
             >>> "".join(sanitizer.restored_stream(["<EMA", "IL_1> is ", "Joe."], prompt))
             'joe@x.org is Joe.'
         """
-        return self.inner.answers.stream(pieces, prompt)
+        return self.inner.stream(pieces, prompt)
 
     async def asanitize(
         self,
@@ -551,14 +543,9 @@ class Sanitizer:
         fresh: bool = False,
         keep: Sequence[str] = (),
     ) -> SanitizedText:
-        """Make one text private, in a thread; arguments and errors are those of `sanitize`.
+        """Make one text private, in a thread, as `sanitize`.
 
         Where the caller is cancelled, the text is still sanitized and charged.
-
-        Example:
-            >>> import asyncio
-            >>> asyncio.run(Sanitizer(policy="identifiers").asanitize("Mail joe@x.org")).text
-            'Mail <EMAIL_1>'
         """
         return await asyncio.to_thread(self.sanitize, text, role=role, fresh=fresh, keep=keep)
 
@@ -586,11 +573,8 @@ class Sanitizer:
         """Return an asynchronous iterator that restores an answer in pieces; as `restored_stream`.
 
         Vault and extractor work in a thread of the stream's own, so that the loop never waits for
-        them. Where the caller is cancelled, nothing more is read.
-
-        Args:
-            pieces: the answer, as it comes.
-            prompt: as for `restore`. Give it where texts are sanitized meanwhile.
+        them. Where the caller is cancelled, nothing more is read. Give the prompt where texts are
+        sanitized meanwhile.
         """
         return AsyncAnswerStream(pieces, lambda given: self.restored_stream(given, prompt))
 
@@ -608,8 +592,8 @@ class Sanitizer:
         )
 
     @property
-    def inner(self) -> Inner:
-        """The single stages; made again when a memory of corrections has changed."""
+    def inner(self) -> Conversation:
+        """The conversation, with the single stages; follows memories of corrections."""
         if self._memories is not None and (now := self._memories.current()) is not self._seen:
             corrected = _corrected(self._inner.settings.policy, now)
             self._inner, self._seen = self._inner.corrected(corrected), now
@@ -618,7 +602,7 @@ class Sanitizer:
     @property
     def conversation(self) -> str:
         """Name of the conversation."""
-        return self.inner.released.conversation
+        return self.inner.conversation
 
     @property
     def corrections(self) -> Memories | None:
@@ -638,12 +622,12 @@ class Sanitizer:
     @property
     def spent(self) -> float:
         """Epsilon charged so far to this object's budget, or the conversation's in the ledger."""
-        return self._charges.budget.spent
+        return self._budget.spent
 
     @property
     def budget_left(self) -> float | None:
         """Epsilon that may still be spent; None without a limit."""
-        return self._charges.budget.left
+        return self._budget.left
 
     def load(self, models: bool = True) -> None:
         """Load now what is otherwise loaded at the first text; raise ModelError if it fails.
@@ -662,7 +646,7 @@ class Sanitizer:
         if self.policy.drawn:
             self.inner.class_draws()
         self.inner.detector()
-        extractor = self.inner.answers.extractor
+        extractor = self.inner.extractor
         if extractor is not None and not isinstance(extractor, str):
             extractor.load()
 
@@ -681,25 +665,19 @@ def _check_stores(conversation: object, vault: object, ledger: object) -> None:
 
 
 def _with_roles(
-    texts: Iterator[DeclaredText], role: str | Sequence[str]
+    texts: Iterable[DeclaredText], role: str | Sequence[str]
 ) -> Iterator[tuple[DeclaredText, str]]:
-    """Yield each text with its role.
-
-    Raises:
-        TypeError: roles that are no texts. ValueError: more or fewer roles than texts.
-    """
+    """Yield each text with its role; raise TypeError or ValueError for roles that do not fit."""
     if isinstance(role, str):
         yield from ((text, role) for text in texts)
         return
     if not isinstance(role, Sequence) or not all(isinstance(each, str) for each in role):
         raise TypeError("role must be a str, or a sequence with one for each text")
-    roles = iter(role)
-    for text in texts:
-        if (its_role := next(roles, None)) is None:
-            raise ValueError("role must hold one for each text, got fewer")
+    for text, its_role in zip_longest(texts, role):
+        if text is None or its_role is None:
+            than = "got fewer" if its_role is None else "got more"
+            raise ValueError(f"role must hold one for each text, {than}")
         yield text, its_role
-    if next(roles, None) is not None:
-        raise ValueError("role must hold one for each text, got more")
 
 
 def _fresh_name() -> str:

@@ -16,8 +16,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
-from sanitizer.detect.layout import opened
-from sanitizer.detect.view import has_no_blanks
+from sanitizer.detect.view import has_no_blanks, opened
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers import find
 from sanitizer.pipeline import Sanitizer
@@ -190,7 +189,7 @@ def hidden_in(text: str, kinds: Iterable[str]) -> list[Place]:
     """
     taken = [(each.start, each.end, each.kind) for each in find(text, frozenset(kinds))]
     read = opened(text, taken)
-    plain, doc = read.decoded, read.document
+    plain, doc = read.decoded, read.parted
     return [
         (plain.origin(at + start), plain.origin(at + end))
         for at, run in zip(doc.starts, doc.runs, strict=True)

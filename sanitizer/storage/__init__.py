@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sanitizer.storage.table import Wanted as Wanted
     from sanitizer.storage.table import name_marks as name_marks
     from sanitizer.storage.table import same_thing as same_thing
+    from sanitizer.storage.table import same_things as same_things
     from sanitizer.storage.vault import MemoryVault as MemoryVault
     from sanitizer.storage.vault import Vault as Vault
     from sanitizer.storage.vault import message_key as message_key
@@ -89,6 +90,7 @@ else:
                 "Wanted",
                 "name_marks",
                 "same_thing",
+                "same_things",
             ),
             "vault": ("MemoryVault", "tag_of", "Vault", "message_key", "placeholders"),
         },

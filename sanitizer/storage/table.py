@@ -84,6 +84,11 @@ def same_thing(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()) or text
 
 
+def same_things(texts: Iterable[str]) -> dict[str, str]:
+    """Return form -> its key, see `same_thing`."""
+    return {text: same_thing(text) for text in texts}
+
+
 class Originals(dict[str, str]):
     """Released value -> original, with an index for finding the values in a text.
 

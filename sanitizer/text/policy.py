@@ -354,7 +354,7 @@ class Policy:
         return _finder(self.sensitive.phrases | self.values | self.hidden, True)
 
     @cached_property
-    def _lists_words(self) -> bool:
+    def lists_words(self) -> bool:
         """True if the policy lists words or patterns as private."""
         return bool(self.sensitive or self.patterns)
 
@@ -366,7 +366,8 @@ class Policy:
     @property
     def lists_private(self) -> bool:
         """True if the policy lists words, patterns, phrases or values as private."""
-        return bool(self._lists_words or self.sensitive.phrases or self.values or self.hidden)
+        listed = self.sensitive.phrases or self.values or self.hidden
+        return self.lists_words or bool(listed)
 
     def with_corrections(
         self, hidden: frozenset[str], kept: frozenset[str], corrected: str
@@ -433,7 +434,7 @@ class Policy:
         plain = lowered if lowered.isascii() else straight(lowered)
         if plain not in self.public or lowered.isdecimal():
             return False
-        if self._lists_words and self.is_sensitive(word):
+        if self.lists_words and self.is_sensitive(word):
             return False
         if word in (lowered, "I"):
             return True
@@ -442,7 +443,7 @@ class Policy:
 
     def is_sensitive(self, word: str) -> bool:
         """Return True if a word, with or without its clitic, is listed as sensitive."""
-        return self._lists_words and any(
+        return self.lists_words and any(
             f in self.sensitive or self._matches("sensitive", self.patterns, f, whole=True)
             for f in _forms(word)
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol, TypeVar
@@ -159,14 +159,14 @@ def _ranges(codes: Iterable[int]) -> str:
     return "".join(f"\\U{a:08x}-\\U{b:08x}" for a, b in found)
 
 
-def word_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the character spans of all words, in order.
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Return the character spans of all words, in order.
 
     Example:
-        >>> list(word_spans("Anna's cat, 3."))
+        >>> word_spans("Anna's cat, 3.")
         [(0, 6), (7, 10), (12, 13)]
     """
-    return (match.span() for match in _words_of(text).finditer(text))
+    return [match.span() for match in _words_of(text).finditer(text)]
 
 
 def _words_of(text: str) -> re.Pattern[str]:
@@ -208,7 +208,7 @@ def segment(
     units: list[Unit] = []
     articles: list[Article] = []
     n_public, n_declared, previous_end, article, after_unit = 0, 0, 0, None, False
-    for begin, end, whole, shown in tuple(stretches(text, taken, declared)):  # cut, then judged
+    for begin, end, whole, shown in stretches(text, taken, declared):
         gap, token = text[previous_end:begin], text[begin:end]
         opens = previous_end == 0 or _SENTENCE_END.search(gap) is not None
         doubtful = after_unit and gap.strip() == "."
@@ -261,8 +261,8 @@ def _n_words(text: str) -> int:
 
 def stretches(
     text: str, taken: Sequence[Unit], declared: Sequence[tuple[int, int]] = ()
-) -> Iterator[tuple[int, int, Unit | None, bool]]:
-    """Yield words and taken units in order: start, end, the unit or None, whether declared.
+) -> list[tuple[int, int, Unit | None, bool]]:
+    """Return words and taken units in order: start, end, the unit or None, whether declared.
 
     No word crosses a border of a unit or of a declared stretch.
 
@@ -273,18 +273,16 @@ def stretches(
     if declared:
         wholes += [(begin, end, None) for begin, end in declared]
         wholes.sort(key=lambda whole: whole[:2])
+    found: list[tuple[int, int, Unit | None, bool]] = []
     at = 0
-    for start, end, unit in wholes:
-        for a, b in word_spans(text[at:start]):
-            yield at + a, at + b, None, False
+    for start, end, unit in [*wholes, (len(text), len(text), None)]:
+        found += [(at + a, at + b, None, False) for a, b in word_spans(text[at:start])]
         if unit is not None:
-            yield start, end, unit, False
+            found.append((start, end, unit, False))
         else:
-            for a, b in word_spans(text[start:end]):
-                yield start + a, start + b, None, True
+            found += [(start + a, start + b, None, True) for a, b in word_spans(text[start:end])]
         at = end
-    for a, b in word_spans(text[at:]):
-        yield at + a, at + b, None, False
+    return found
 
 
 def overlapping(spans: Sequence[_Span], start: int, end: int) -> Sequence[_Span]:
@@ -298,19 +296,19 @@ def overlapping(spans: Sequence[_Span], start: int, end: int) -> Sequence[_Span]
     return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
 
 
-def outside(spans: Sequence[_Span], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a stretch that share no character with ascending spans (start, end, ...).
+def outside(spans: Sequence[_Span], start: int, end: int) -> list[tuple[int, int]]:
+    """Return the parts of a stretch that share no character with ascending spans (start, end, ...).
 
     Example:
-        >>> list(outside([(0, 2), (3, 5)], 1, 9))
+        >>> outside([(0, 2), (3, 5)], 1, 9)
         [(2, 3), (5, 9)]
     """
+    found = []
     for begin, stop, *_ in overlapping(spans, start, end):
         if start < begin:
-            yield start, begin
+            found.append((start, begin))
         start = stop
-    if start < end:
-        yield start, end
+    return [*found, (start, end)] if start < end else found
 
 
 def straight(word: str) -> str:

@@ -14,7 +14,8 @@ import pytest
 
 from sanitizer.cli.program import main
 from sanitizer.errors import ModelError
-from sanitizer.pipeline.inner import Inner
+from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.conversation import Conversation
 from sanitizer.progress import report
 from sanitizer.results import SanitizedText
 from sanitizer.storage import Drawn, FileVault, Wanted
@@ -141,7 +142,7 @@ def test_a_failure_prints_nothing_partial(
     def fail(*args: object, **kwargs: object) -> None:
         raise ModelError("the model is broken")
 
-    monkeypatch.setattr(Inner, "draw", fail)
+    monkeypatch.setattr(Conversation, "draw", fail)
     assert main(["sanitize", "--policy", "strict", PROMPT]) == 1
     found = capsys.readouterr()
     assert found.out == ""
@@ -304,15 +305,15 @@ def test_files_are_written_to_a_folder_and_never_over_the_input(tmp_path: Path) 
 
 def test_ctrl_c_keeps_what_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     released: list[SanitizedText] = []
-    undrawn = Inner.undrawn
+    sanitize = Sanitizer.sanitize
 
-    def slow(*args: Any) -> SanitizedText:
+    def slow(*args: Any, **named: Any) -> SanitizedText:
         if len(released) == 2:
             signal.raise_signal(signal.SIGINT)
-        released.append(undrawn(*args))
+        released.append(sanitize(*args, **named))
         return released[-1]
 
-    monkeypatch.setattr(Inner, "undrawn", slow)
+    monkeypatch.setattr(Sanitizer, "sanitize", slow)
     lines = "".join(f"To joe{i}@example.org\n" for i in range(5))
     done = run(*IDENTIFIERS, "--lines", stdin=lines.encode())
     assert done.returncode == 130
@@ -325,7 +326,7 @@ def test_ctrl_c_while_a_text_is_read_releases_nothing(monkeypatch: pytest.Monkey
         signal.raise_signal(signal.SIGINT)
         report(1, 2)
 
-    monkeypatch.setattr(Inner, "mask", interrupted)
+    monkeypatch.setattr(Conversation, "read", interrupted)
     done = run("sanitize", PROMPT)
     assert (done.returncode, done.stdout) == (130, b"")
     assert done.stderr == b"sanitizer: error: interrupted; nothing was released\n"

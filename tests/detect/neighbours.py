@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sanitizer.detect.classes import concept_of, is_adjective
 from sanitizer.detect.detector import Detector, Reading
-from sanitizer.detect.units import find_units
-from sanitizer.detect.view import View, document
+from sanitizer.detect.units import document
+from sanitizer.detect.view import View, parted
 from sanitizer.text import Policy
 from sanitizer.text.words import folded, word_spans
 
@@ -92,7 +92,7 @@ def shared(detector: Detector, policy: Policy, text: str, value: str) -> Shared:
 
     The other word's classes are compared, not only what becomes of them.
     """
-    taken = find_units(text, policy)
+    taken = document(text, policy).taken
     reading = detector.read(text, taken, (), policy.thresholds)
     hidden = [(unit.start, unit.end, unit.kind) for unit in taken]
     places = [at for at in range(len(text)) if text.startswith(value, at)]
@@ -108,4 +108,4 @@ def shared(detector: Detector, policy: Policy, text: str, value: str) -> Shared:
         inside = any(at <= start and end <= at + len(value) for at in places)
         said.append((start, (inside, "passes", "" if inside else text[start:end])))
     ordered = tuple(each for _, each in sorted(said, key=lambda pair: pair[0]))
-    return Shared(document(text, hidden).view, ordered)
+    return Shared(parted(text, hidden).view, ordered)

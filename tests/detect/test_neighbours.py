@@ -15,7 +15,7 @@ import pytest
 
 from models.build.reader.labelled import load
 from sanitizer import Policy, Sanitizer
-from sanitizer.detect.units import find_units
+from sanitizer.detect.units import document
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.wire.filter import Filter
@@ -75,7 +75,7 @@ def compared(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     n_pairs = n_neighbours = n_same_view = n_moved = 0
     different: list[Pair] = []
     for texts in conversations():
-        readings = [detector.read(text, find_units(text, POLICY)) for text in texts]
+        readings = [detector.read(text, document(text, POLICY).taken) for text in texts]
         before: tuple[str, ...] | None = None
         for pair in islice(pairs(texts, readings), 24):
             n_pairs += 1

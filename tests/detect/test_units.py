@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, PolicyError, Sanitizer
 from sanitizer.detect.classes import concept_of
-from sanitizer.detect.units import find_units
+from sanitizer.detect.units import document
 from sanitizer.identifiers.checks import MONTHS
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.storage.vault import MemoryVault
@@ -144,7 +144,7 @@ def test_the_model_is_not_loaded_where_words_are_not_perturbed(
 
 
 def test_overlaps_go_to_the_first_sort() -> None:
-    units = find_units("<EMAIL_1>@x.org anna@x.org", Policy.preset("identifiers"))
+    units = document("<EMAIL_1>@x.org anna@x.org", Policy.preset("identifiers")).taken
     assert [u.kind for u in units][:1] == ["TEXT"]
     assert all(a.end <= b.start for a, b in pairwise(units))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanitizer.detect.view import document, languages, plain
+from sanitizer.detect.view import languages, parted, plain
 
 EXCLUDED = Path(__file__).resolve().parents[2] / "models" / "build" / "reader" / "excluded"
 READ = sorted(path.stem for path in EXCLUDED.glob("*.txt"))
@@ -16,7 +16,7 @@ READ = sorted(path.stem for path in EXCLUDED.glob("*.txt"))
 
 def shown(text: str, **more: object) -> str:
     """Return a text with its runs in brackets."""
-    found = document(text, **more)  # type: ignore[arg-type]
+    found = parted(text, **more)  # type: ignore[arg-type]
     parts = zip(found.view.shown, found.runs, strict=False)
     return "".join(f"{a}[{run.written}]" for a, run in parts) + found.view.shown[-1]
 
@@ -75,7 +75,7 @@ def test_no_run_goes_across_a_cell() -> None:
     ],
 )
 def test_the_language_of_a_text(text: str, language: str | None) -> None:
-    assert document(text).view.language == language
+    assert parted(text).view.language == language
 
 
 HIDDEN = st.sampled_from(
@@ -86,7 +86,7 @@ HIDDEN = st.sampled_from(
 @given(first=HIDDEN, second=HIDDEN, middle=st.sampled_from([" and ", ", ", "\n", ": the ", " | "]))
 def test_hidden_words_move_nothing_else(first: str, second: str, middle: str) -> None:
     views = {
-        document(f"She saw {value}{middle}{second} again and then left.").view
+        parted(f"She saw {value}{middle}{second} again and then left.").view
         for value in (first, "Zed")
     }
     assert len(views) == 1

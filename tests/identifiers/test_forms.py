@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sanitizer.identifiers.checks import iban_remainder, is_issued, passes_luhn
 from sanitizer.identifiers.search import find, same_form
-from sanitizer.pipeline.stand_ins import maker
-from sanitizer.storage import Entries
+from sanitizer.pipeline.surrogates import plain
+from sanitizer.storage import Entries, Wanted
 from sanitizer.testing.models import SeededSource
 from tests.identifiers.samples import FOUND, PEM
 
@@ -57,7 +57,8 @@ def folded(text: str) -> str:
 def check_released(kind: str, original: str) -> None:
     """Never the original; and a run of digits that every draw holds was not drawn."""
     released = [
-        maker("same-form", SeededSource(seed))(kind, original, 1, Entries()) for seed in range(8)
+        plain(Entries(), Wanted(kind, original), 1, "same-form", SeededSource(seed))
+        for seed in range(8)
     ]
     assert all(folded(value) != folded(original) for value in released)
     for run in re.findall("[0-9]{2,}", PUBLIC.sub("", folded(original))):
@@ -129,7 +130,7 @@ def test_a_private_key_on_one_line_is_drawn_anew(line_break: str) -> None:
 def test_what_cannot_be_drawn_anew_is_an_error_that_does_not_quote_it(kind: str, text: str) -> None:
     with pytest.raises(ValueError, match=f"^this {kind} cannot be given another form$"):
         same_form(kind, text, SeededSource(0))
-    assert maker("same-form", SeededSource(0))(kind, text, 7, Entries()) == f"<{kind}_7>"
+    assert plain(Entries(), Wanted(kind, text), 7, "same-form", SeededSource(0)) == f"<{kind}_7>"
 
 
 @pytest.mark.parametrize(

@@ -10,58 +10,20 @@ import csv
 import io
 import json
 import random
+import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 from benchmarks.usefulness.prompts import labelled
 from sanitizer.detect import class_members
 
-FIRST = "Elena Otto Ruth Will Rose Thiri Ngozi Bram Zoë José Faith April Mark Ümit Łukasz".split()
-LAST = "Marsh Brandt Okafor Quill Young Whitfield O'Hara Nguyen-Cray van Dorst Pike Straße".split()
-FIRMS = ("Copperhouse Joinery", "Brandt & Sons Ltd", "Harrow Lane Surgery", "Nordwind AG", "3Qubit")
-PLACES = ("Wexcombe", "Leeds", "Lake Orrin", "São Tomé", "6 Tannery Close", "Bern", "Reading")
+RANDOM = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))["random"]
 UNICODE = (
     "naïve \u00a0 \u200b \u200d e\u0301 ﬁ Ａｄａ 中文字 日本 мир שלום سلام ไทย 🙂 👩\u200d⚕️ ½ ① ǅ "
     "İ ı ß ẞ \u2028 \ufeff \u202e \ud800 \x00 \x07 … “x” ’s — «y» ٣٤ ᾳ ﷺ"
 ).split(" ")
-PLACEHOLDERS = (
-    "<EMAIL_1> <PERSON_1> <PERSON_1_2> <email_1> EMAIL_1 PERSON_2 [PLACE_1] <TERM\\_1> "
-    "&lt;DATE_1&gt; <PERSON_1 EMAIL_1> <<EMAIL_1>> %3CEMAIL_1%3E <MONEY_99> <X_1> PERSON_1_ "
-    "GRID_1 user_PERSON_1 PERSON_12 TEXT_1 <TEXT_1> data:EMAIL_1 //<PERSON_1>"
-).split(" ")
-CODE = (
-    "def total(items):\n    return sum(i.price for i in items)  # ask {person}\n",
-    'curl -H "Authorization: Bearer {key}" https://{host}/v1/users?name={first}\n',
-    "SELECT name, salary FROM staff WHERE email = '{email}' AND age > {n};\n",
-    '<a href="mailto:{email}">{person}</a><!-- {phone} -->',
-    "patients:\n  - name: {person}\n    born: {date}\n    visits: {n}\n",
-    '```python\nuser_{first} = "{person}"\nprint(user_{first}, {n})\n```\n',
-    "| name | firm | paid |\n|---|:---|---|\n| {person} | {firm} | {money} |\n",
-    "2024-05-0{d} 12:0{d}:00 ERROR {host} user={email} id={n}\n",
-    "[{first}](https://{host}/{last}?q={email}) ![]({firm}) www.example.org/{n} "
-    "data:text/plain,{last} ",
-    "Dear Dr. {last},\n\nYours,\n{person}\n{firm}\n",
-)
-GLUE = (
-    " ",
-    " ",
-    " ",
-    " ",
-    " ",
-    ", ",
-    ". ",
-    "\n",
-    "",
-    "-",
-    "/",
-    "(",
-    ") ",
-    ": ",
-    "\t",
-    "'s ",
-    "; ",
-    "_",
-)
+LETTERS = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
 @cache
@@ -95,7 +57,7 @@ class Texts:
             (self._again, 6),
             (lambda: self._one(listed()), 3),
             (lambda: self._one(UNICODE), 4),
-            (lambda: self._one(PLACEHOLDERS), 2),
+            (lambda: self._one(RANDOM["placeholders"]), 2),
             (self._code, 2),
             (self._json, 1),
             (self._csv, 1),
@@ -113,7 +75,7 @@ class Texts:
         makers, weights = zip(*self._makers, strict=True)
         parts = []
         for make in self._random.choices(makers, weights, k=self._random.randint(1, self._longest)):
-            parts += [make(), self._one(GLUE)]
+            parts += [make(), self._one(RANDOM["glue"])]
         return "".join(parts)
 
     def splits(self, text: str) -> list[str]:
@@ -139,8 +101,8 @@ class Texts:
             self._card,
             self._host,
             self._id,
-            lambda: self._one(FIRMS),
-            lambda: self._one(PLACES),
+            lambda: self._one(RANDOM["firms"]),
+            lambda: self._one(RANDOM["places"]),
             lambda: str(self._random.randrange(10**6)),
         )
         thing = self._random.choice(makers)()
@@ -152,25 +114,15 @@ class Texts:
         if not self._things:
             return self._thing()
         thing = self._one(self._things)
-        forms = (
-            thing,
-            thing.upper(),
-            thing.lower(),
-            thing.split()[-1],
-            thing.split()[0],
-            thing.title(),
-        )
-        return self._one(forms)
+        words = thing.split()
+        return self._one([thing, thing.upper(), thing.lower(), words[-1], words[0], thing.title()])
 
     def _person(self) -> str:
-        return (
-            f"{self._one(FIRST)} {self._one(LAST)}"
-            if self._random.random() < 0.7
-            else self._one(FIRST)
-        )
+        first = self._one(RANDOM["first"])
+        return f"{first} {self._one(RANDOM['last'])}" if self._random.random() < 0.7 else first
 
     def _email(self) -> str:
-        user = f"{self._one(FIRST).lower()}.{self._random.randrange(100)}"
+        user = f"{self._one(RANDOM['first']).lower()}.{self._random.randrange(100)}"
         return f"{user}@example.{self._one(['org', 'co.uk'])}"
 
     def _phone(self) -> str:
@@ -191,8 +143,7 @@ class Texts:
         ).format(day, year)
 
     def _key(self) -> str:
-        letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-        return self._one(["sk-", "ghp_", "AKIA", ""]) + "".join(self._random.choices(letters, k=32))
+        return self._one(["sk-", "ghp_", "AKIA", ""]) + "".join(self._random.choices(LETTERS, k=32))
 
     def _card(self) -> str:
         digits = [4, *self._random.choices(range(10), k=14)]
@@ -213,22 +164,22 @@ class Texts:
     def _values(self) -> dict[str, object]:
         makers: dict[str, Callable[[], object]] = {
             "person": self._person,
-            "first": lambda: self._one(FIRST),
-            "last": lambda: self._one(LAST),
+            "first": lambda: self._one(RANDOM["first"]),
+            "last": lambda: self._one(RANDOM["last"]),
             "email": self._email,
             "phone": self._phone,
             "money": self._money,
             "date": self._date,
             "key": self._key,
             "host": self._host,
-            "firm": lambda: self._one(FIRMS),
+            "firm": lambda: self._one(RANDOM["firms"]),
             "n": lambda: self._random.randrange(1000),
             "d": lambda: self._random.randrange(1, 9),
         }
         return {name: make() for name, make in makers.items()}
 
     def _code(self) -> str:
-        return self._one(CODE).format(**self._values())
+        return self._one(RANDOM["code"]).format(**self._values())
 
     def _json(self) -> str:
         values = self._values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -21,7 +22,7 @@ from sanitizer.detect.classes import (
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.classes import ClassDraws, _shared, common_first
-from sanitizer.pipeline.stand_ins import StandIns
+from sanitizer.pipeline.surrogates import count_draws, surrogates
 from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.risk.classes import distributions
 from sanitizer.storage.vault import MemoryVault
@@ -29,6 +30,7 @@ from sanitizer.testing.models import SeededSource
 from sanitizer.text.words import Segmented, Unit
 from tests.conftest import Told
 
+CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))
 LETTER = "My brother has asthma. His asthma is bad, and I know what asthma does."
 
 
@@ -225,9 +227,10 @@ class TestConversation:
             0,
             language="en",
         )
-        values = StandIns(s.policy, MemoryVault(), "c").values(
-            "Georgian Georgian", segmented, SeededSource(1), s.inner.class_draws()
-        )
+        draws, text = s.inner.class_draws(), "Georgian Georgian"
+        with MemoryVault(numbers="from 1").edit("c") as table:
+            assert count_draws(table, segmented, s.policy, "") == 0
+            values = surrogates(table, text, segmented, s.policy, SeededSource(1), "", draws, 1)
         assert values == ["<PLACE_1>", "<PLACE_1>"]
 
     def test_a_thing_is_the_same_thing_where_it_is_read_as_a_name(
@@ -265,25 +268,7 @@ class TestConversation:
         assert "Marsh" not in s.sanitize(text).text
         assert s.derive(conversation="other").sanitize(text).text == text, "nobody has this name"
 
-    @pytest.mark.parametrize(
-        ("text", "released"),
-        [
-            ("My mother says that Buddhists are kind.", "Taoists"),
-            ("Do Buddhists meditate, as my mother says?", "Taoists"),
-            ("My mother prays with some Buddhists.", "Taoists"),
-            ("Buddhists meditate, says my mother.", "Taoists"),
-            ("My mother asks why Buddhists meditate.", "Taoists"),
-            ("My mother says hello. Buddhists like her are kind.", "Taoists"),
-            ("The Buddhists live next to my mother.", "Taoists"),
-            ("Does a Buddhist live next to my mother?", "Taoist"),
-            ("Will the Buddhist pray with my mother?", "Taoist"),
-            ("My neighbours are Buddhist.", "Taoist"),
-            ("My mother is a Buddhist.", "Taoist"),
-            ("My mother is a Buddhists.", "Taoist"),
-            ("My brother hates Buddhists.", "Taoist"),
-            ("My mother met many Buddhist friends.", "Taoist"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "released"), CASES["plurals"])
     def test_number_follows_the_visible_text_and_never_the_private_form(
         self, s: Sanitizer, text: str, released: str
     ) -> None:

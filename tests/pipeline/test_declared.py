@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from sanitizer import Cape, Policy, PolicyError, Prompt, Sanitizer
 from sanitizer.lm import Models
 from sanitizer.testing.models import SeededSource, ToyBackbone, ToyReader
 from sanitizer.text.policy import WordSet
 from sanitizer.text.prompt import DeclaredText
+from tests.pipeline.recording import Recording, zeros
 
 PROMPT = Prompt("Tell Zoltan of {team:public} in 3 words: {letter} Signed, Quorn")
 FILLED = PROMPT.fill(team="Acme Leeds", letter="Peter of Ulm, peter@x.org, has 7 cats.")
@@ -27,9 +26,8 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def of(policy: str | Policy, **roles: str) -> Sanitizer:
-    model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
     rules = replace(Policy.load(policy), roles=roles)
-    return Sanitizer(Cape(5.0), rules, model=model, budget=10_000.0)
+    return Sanitizer(Cape(5.0), rules, model=ToyBackbone(zeros), budget=10_000.0)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -82,30 +80,16 @@ def test_kept_phrases_leave_wherever_they_occur(preset: str) -> None:
 
 
 def test_a_kept_phrase_is_public_context_for_the_words_around() -> None:
-    seen: list[int] = []
-
-    class Reading(ToyBackbone):
-        def logits(
-            self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
-        ) -> NDArray[np.float32]:
-            seen.extend(ids.ravel().tolist())
-            return super().logits(ids, lengths, at)
-
-    model = Reading(lambda n, m: np.zeros((n, m), dtype=np.float32))
+    model = Recording()
     sanitizer = Sanitizer(Cape(5.0), "strict", model=model)
     sanitizer.sanitize("Zoltan met violin Quorn", keep=["violin"])
     token = sanitizer.inner.models().pieces.encode("violin")
-    assert set(token) <= set(seen)
+    assert set(token) <= {each for ids in model.seen for each in ids}
 
 
 def test_a_batch_and_a_stream_take_prompts_and_texts_together() -> None:
-    texts: list[str | DeclaredText] = [
-        FILLED,
-        "Zoltan",
-        FILLED,
-        Prompt("Zoltan {x}").fill(x="Otto"),
-        FILLED.text,
-    ]
+    other = Prompt("Zoltan {x}").fill(x="Otto")
+    texts: list[str | DeclaredText] = [FILLED, "Zoltan", FILLED, other, FILLED.text]
     outs = of("strict").sanitize_batch(texts, keep=["Ulm"], source=SeededSource(1))
     assert [out.record.declared for out in outs] == [11, 0, 11, 1, 1]
     assert outs[0].text == outs[2].text
@@ -197,9 +181,8 @@ class TestRoles:
         texts = ["Otto A", "Otto B", "Otto C", "Otto D", "Otto E"]
         outs = sanitizer.sanitize_batch(texts, role=roles)
         assert [outs[1].text, outs[3].text] == ["Otto B", "Otto D"]
-        assert [out.text == text for out, text in zip(outs, texts, strict=True)].count(True) == (
-            5 if preset == "identifiers" else 2
-        )
+        same = [out.text == text for out, text in zip(outs, texts, strict=True)]
+        assert same.count(True) == (5 if preset == "identifiers" else 2)
 
     def test_a_preview_in_a_role_is_adopted(self, preset: str) -> None:
         sanitizer = of(preset, system="public", developer="identifiers")

@@ -25,6 +25,7 @@ from sanitizer.testing.models import SeededSource, ToyReader
 from tests.conftest import Told
 
 ROOT = Path(__file__).parents[2]
+CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))
 MAIL = """Hi team,
 
 please rewrite this mail so that it sounds friendlier, in at most 100 words:
@@ -89,12 +90,7 @@ def test_another_thing_that_is_read_the_same_leaves_the_same_bytes(sanitizer: Sa
 
 
 @settings(deadline=None)
-@given(
-    st.lists(
-        st.sampled_from(PARTS),
-        max_size=14,
-    )
-)
+@given(st.lists(st.sampled_from(PARTS), max_size=14))
 def test_what_went_to_the_vault_comes_back_byte_for_byte(
     sanitizer: Sanitizer, parts: list[str]
 ) -> None:
@@ -136,29 +132,18 @@ def rows(text: str) -> None:
     assert {len(row) for row in csv.reader(io.StringIO(text.strip()))} == {3}
 
 
-CODE: dict[str, tuple[Callable[[str], object], str]] = {
-    "python": (
-        ast.parse,
-        '@final\nclass Lund:\n    """Holds what Otto earns."""\n    salary: float = -52_000.25\n\n'
-        "def quorn_pay(who, *, tax=.2):  # by Marsh on 12 March\n    big = 1_000 + 0x41f - 1.5e-3\n"
-        "    print(f\"{who.name} owes {big} of 1,250.00\", 'Zoltan', [1, 2.5])\n",
-    ),
-    "json": (
-        json.loads,
-        '{"Zoltan": "St\\u00f6rm \\"Quill\\"", "n": -1.5e3, "on": "a\\nLund", "l": [1, 2.25, "3"]}',
-    ),
-    "toml": (
-        tomllib.loads,
-        'title = "Marsh"\n[owner.lund]\nborn = 1979-05-27\nrate = 4.5\nlist = [1, 2, "Quill"]\n',
-    ),
-    "xml": (fromstring, '<root a="Marsh"><Lund id="4711">Otto &amp; 41.5</Lund><x>12</x></root>'),
-    "csv": (rows, 'name,born,sum\n"Marsh, Elena",1984,"1,250.50"\nOtto Quill,1971,-3.5\n'),
+PARSERS: dict[str, Callable[[str], object]] = {
+    "python": ast.parse,
+    "json": json.loads,
+    "toml": tomllib.loads,
+    "xml": fromstring,
+    "csv": rows,
 }
 
 
-@pytest.mark.parametrize("language", CODE)
+@pytest.mark.parametrize("language", PARSERS)
 def test_code_stays_code_whatever_words_are_found(told: Told, language: str) -> None:
-    parse, code = CODE[language]
+    parse, code = PARSERS[language], CASES["code"][language]
     parse(code)
     words, source = sorted(set(re.findall(r"[^\W_]+", code))), SeededSource(1)
     for number in range(24):
@@ -302,30 +287,7 @@ def test_a_part_of_a_name_belongs_to_it_though_it_reads_like_a_firm(
     assert sanitizer.restore(second.text, second) == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        'fetch(url, {headers: {"X-Auth-Token": token, "X-Request-Id": 4711}}) // for Ji-woo Bae',
-        "1. Nadja, wants 62k\n2. Peter, German B1\n3. Linh",
-        "Sehr geehrte Frau Doktor,\n\nmein Sohn Emil Brandner, Klasse 4b, war vom 3. bis 7. krank.",
-        "Copy /home/tobias/Pictures/a.jpg there; it is from Stoke-on-Trent.",
-        "- Ida: the desks that do not come along.\n- Marlo's chair\n\nMarlo",
-        "server {\n    auth_file /etc/staff.key; # denise home\n}",
-        "INSERT INTO customer VALUES\n (1,'Ida Lund'),\n (2,'Per Holm');",
-        "Test   Result   Reference\nHb     10.9     12.0 - 15.5\nCRP    48       < 5",
-        '{"name": {"first": "Nkechi", "last": "Storm"}, "visits": 7, "rate": 1.5e3}',
-        "Hola, la paciente Lucía Fernández, de 47 años, vive en Getafe y debe 1.240,50 €.",
-        "SELECT id FROM invoices WHERE paid = 0 AND total > 10 AND name = 'Lund';",
-        "error[E0106]: missing lifetime specifier\n --> src/main.rs:1:33, seen by Ana Ruiz",
-        "#include <DHT.h>\nDHT dht(4, DHT22); // Jo Marsh\nvoid setup() { dht.begin(); }",
-        "Explain ^(?<year>\\d{4})-(?<month>0[1-9]|1[0-2])$ to Farouk Haddad, call 020 7946 0958.",
-        "Name, Mon, Tue\nLotte, 8, 7.5\nSamir, 8, 8",
-        "nom;prénom;ville;salaire\nMarchand;Aurélie;Nantes;2380\nLeclerc;Paul;Calais;-2910",
-        "| guest | room |\n|---|---|\n| **Judah** Ost | 12 |\n| _Olga_ | 9-b |",
-        "return <ul>{orders.map(o => <li key={o.id}>{o.total} for Elena Marsh</li>)}</ul>;",
-        "\\u0410\\u043d\\u043d\\u0430 M=C3=BCller &#1054;tto, +44 20 7946 0321, 9:00 to 12:30",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["prompts_back"])
 def test_what_was_replaced_comes_back_byte_for_byte(sanitizer: Sanitizer, text: str) -> None:
     out = sanitizer.sanitize(text)
     assert out.text != text

@@ -5,14 +5,15 @@ repeated.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
 from sanitizer import BudgetExceeded, Cape, FileVault, Ledger, Sanitizer
 from sanitizer.storage import MemoryVault
 from sanitizer.storage.ledger import Scope
 from sanitizer.testing.models import ToyBackbone
+from tests.pipeline.recording import zeros
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
 COST = 15.0
@@ -21,7 +22,7 @@ KEY = b"a key of at least sixteen bytes"
 
 @pytest.fixture
 def s() -> Sanitizer:
-    model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+    model = ToyBackbone(zeros)
     return Sanitizer(Cape(5.0), model=model, budget=40.0, policy="words")
 
 
@@ -44,14 +45,10 @@ class TestDerive:
         self, s: Sanitizer, tmp_path: Path
     ) -> None:
         with Ledger.create(tmp_path / "ledger", KEY) as ledger:
-            first = Sanitizer(
-                Cape(5.0),
-                model=s.inner.models().model,
-                conversation="a",
-                budget=20.0,
-                ledger=ledger,
-                policy="words",
-            )
+            model = s.inner.models().model
+            of: dict[str, Any] = {"model": model, "conversation": "a", "ledger": ledger}
+            assert Sanitizer(Cape(5.0), "words", **of).budget_left is None, "no limit so far"
+            first = Sanitizer(Cape(5.0), "words", budget=20.0, **of)
             second = first.derive(conversation="b")
             first.sanitize(PROMPT)
             second.sanitize(PROMPT)
@@ -60,21 +57,6 @@ class TestDerive:
                 second.sanitize("Another private sentence from Bradford")
             first.derive(conversation="preview", charged=False)
             assert ledger.balance(Scope("conversation", "preview")).limit is None
-
-    def test_a_ledger_without_a_limit_has_no_amount_left(
-        self, s: Sanitizer, tmp_path: Path
-    ) -> None:
-        with Ledger.create(tmp_path / "ledger", KEY) as ledger:
-            assert (
-                Sanitizer(
-                    Cape(5.0),
-                    model=s.inner.models().model,
-                    conversation="a",
-                    ledger=ledger,
-                    policy="words",
-                ).budget_left
-                is None
-            )
 
     def test_one_text_under_two_settings_is_two_messages(self, s: Sanitizer) -> None:
         s.sanitize(PROMPT)
@@ -85,12 +67,8 @@ class TestDerive:
     def test_the_first_is_left_as_it_was(self, s: Sanitizer) -> None:
         name = s.conversation
         s.derive(conversation="b", policy="identifiers", mechanism=Cape(3.0), charged=False)
-        assert (s.conversation, s.policy.name, s.mechanism, s.budget_left) == (
-            name,
-            "words",
-            Cape(5.0),
-            40.0,
-        )
+        left = (s.conversation, s.policy.name, s.mechanism, s.budget_left)
+        assert left == (name, "words", Cape(5.0), 40.0)
 
 
 class TestPreview:
@@ -101,13 +79,8 @@ class TestPreview:
         adopted = s.adopt(PROMPT, preview.sanitize(PROMPT))
         assert (adopted.text, adopted.record.charged, s.spent) == (shown.text, COST, COST)
         assert s.adopt(PROMPT, shown).record.charged == 0
-        assert s.spent == COST
-
-    def test_what_was_adopted_is_what_sanitize_gives(self, s: Sanitizer) -> None:
-        shown = s.derive(charged=False).sanitize(PROMPT)
-        s.adopt(PROMPT, shown)
         again = s.sanitize(PROMPT)
-        assert (again.text, again.record.charged) == (shown.text, 0.0)
+        assert (again.text, again.record.charged, s.spent) == (shown.text, 0.0, COST)
 
     def test_a_preview_does_not_make_sanitize_free(self, s: Sanitizer) -> None:
         s.derive(charged=False).sanitize(PROMPT)
@@ -133,20 +106,14 @@ class TestAnswers:
         assert shown == "Dear Madeleine at anna@x.org"
         s.inner.remember_answer(sent, shown)
         again = s.sanitize(shown, role="assistant")
-        assert (again.text, again.record.charged, again.record.epsilon_total, s.spent) == (
-            sent,
-            0.0,
-            0.0,
-            spent,
-        )
+        cost = (again.record.charged, again.record.epsilon_total, s.spent)
+        assert (again.text, *cost) == (sent, 0.0, 0.0, spent)
 
     def test_only_in_the_same_role_and_conversation(self, s: Sanitizer) -> None:
         s.inner.remember_answer("Dear Madeleine", "Dear Madeleine")
         assert s.sanitize("Dear Madeleine").record.charged > 0
-        assert (
-            s.derive(conversation="b").sanitize("Dear Madeleine", role="assistant").record.charged
-            > 0
-        )
+        other = s.derive(conversation="b").sanitize("Dear Madeleine", role="assistant")
+        assert other.record.charged > 0
 
     def test_roles_may_be_given_one_by_one(self, s: Sanitizer) -> None:
         s.inner.remember_answer("Paris", "Leeds")
@@ -192,7 +159,7 @@ class TestChoices:
         low, high = Cape(epsilon=2.0), Cape(epsilon=5.0)
         for is_again in (False, True):
             with FileVault(tmp_path / "v", "a long passphrase") as vault:
-                model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+                model = ToyBackbone(zeros)
                 s = Sanitizer(high, "words", model=model, vault=vault, conversation="c", budget=99)
                 s.derive(charged=False, mechanism=low).sanitize(PROMPT)
                 if is_again:
@@ -205,7 +172,7 @@ class TestChoices:
         text = 'Call 2071234567, mail anna@example.org. {"to": 4111111111111111}'
         seen = []
         for step in (1, 5, 100):
-            model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+            model = ToyBackbone(zeros)
             vault = MemoryVault(numbers="from 1")
             s = Sanitizer(Cape(5.0), policy, model=model, vault=vault, conversation="c")
             typed = s.derive(charged=False)
@@ -217,7 +184,7 @@ class TestChoices:
             assert adopted.text == s.sanitize(text).text == shown.text
             assert s.spent == adopted.record.epsilon_total
             kinds = [each.replacement for each in adopted.replacements if each.kind.isupper()]
-            seen.append((kinds, dict(s.inner.released.vault.originals("c"))))
+            seen.append((kinds, dict(s.inner.vault.originals("c"))))
             assert s.sanitize("joe@example.org").text == "<EMAIL_2>"
         assert seen[0] == seen[1] == seen[2]
         assert len(seen[0][0]) == len(seen[0][1]) == 3

@@ -4,11 +4,9 @@ is there.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +27,7 @@ from sanitizer.privacy.weights import Weights
 from sanitizer.risk.attacks import run_attacks
 from sanitizer.risk.exact_audit import audit, domain
 from sanitizer.testing.models import SeededSource, ToyCausalLM
+from tests.pipeline.recording import check_shares
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
 CAUSAL = Cape(backbone="causal")
@@ -113,9 +112,8 @@ def test_it_reads_public_and_released_text_to_the_left(
     out = sanitizer_with(causal, model).sanitize(text, source=SeededSource(2))
     expected = [out.text[: r.start].removesuffix(" ") for r in out.replacements if r.kind == "word"]
     read = [tokens.decode(ids).removeprefix(f"{HEAD} ").removeprefix(HEAD) for ids in causal.seen]
-    assert [e.replace("\ud800", "\ufffd") for e in expected] == list(dict.fromkeys(read))[
-        -len(expected) :
-    ]
+    last = list(dict.fromkeys(read))[-len(expected) :]
+    assert [e.replace("\ud800", "\ufffd") for e in expected] == last
 
 
 def test_articles_numbers_and_identifiers_are_stand_ins(
@@ -185,14 +183,8 @@ def test_a_word_must_be_released_before_the_next_is_scored(toy: Sanitizer) -> No
 @pytest.mark.parametrize("word", ["hepatitis", "xqzzyvv"])
 def test_what_is_released_has_the_certified_probabilities(model: OnnxMaskedLM, word: str) -> None:
     """End to end: one output of five at the high level, whatever the private word is."""
-    n, mechanism = 500, Cape(1.0, backbone="causal", n_shortlist=5, n_top=1)
-    sanitizer = sanitizer_with(ToyCausalLM(scores), model, mechanism)
-    texts = sanitizer.sanitize_batch([f"the {word}"] * n, fresh=True, source=SeededSource(5))
-    counts = sorted(Counter(t.text for t in texts).values())
-    low, high = 1 / (exp(1) + 4), exp(1) / (exp(1) + 4)
-    assert len(counts) == 5
-    for count, p in zip(counts, [low] * 4 + [high], strict=True):
-        assert abs(count - n * p) < 5 * (n * p * (1 - p)) ** 0.5  # five standard errors, fixed seed
+    mechanism = Cape(1.0, backbone="causal", n_shortlist=5, n_top=1)
+    check_shares(sanitizer_with(ToyCausalLM(scores), model, mechanism), word, 500, SeededSource(5))
 
 
 @pytest.mark.parametrize("profile", ["staircase", "geometric", "prior", "medoids"])
@@ -200,9 +192,8 @@ def test_what_is_released_has_the_certified_probabilities(model: OnnxMaskedLM, w
 def test_the_audit_finds_the_certified_epsilon(
     model: OnnxMaskedLM, profile: str, position: int
 ) -> None:
-    sanitizer = sanitizer_with(
-        ToyCausalLM(scores), model, Cape(5.0, backbone="causal", profile=profile)
-    )
+    mechanism = Cape(5.0, backbone="causal", profile=profile)
+    sanitizer = sanitizer_with(ToyCausalLM(scores), model, mechanism)
     report = audit(sanitizer, position=position, n_inputs=300)
     assert report.certified == 5.0
     assert report.exact == pytest.approx(5.0, abs=1e-9)
@@ -227,9 +218,8 @@ def test_consistent_words_are_drawn_at_their_first_place(model: OnnxMaskedLM) ->
     out = sanitizer.sanitize("Peter told Anna that peter knows Peter in Leeds.")
     names = {r.replacement.lower() for r in out.replacements if r.original.lower() == "peter"}
     assert len(names) == 1
-    assert out.record.epsilon_total == pytest.approx(
-        5.0 * len({r.original.lower() for r in out.replacements})
-    )
+    n_distinct = len({r.original.lower() for r in out.replacements})
+    assert out.record.epsilon_total == pytest.approx(5.0 * n_distinct)
 
 
 def test_outputs_are_words_of_one_token(
@@ -240,9 +230,8 @@ def test_outputs_are_words_of_one_token(
     for output in range(0, space.n_outputs, 97):
         assert space.text(output) in model.outputs
         assert len(tokens.encode(" " + space.text(output))) == 1
-        assert model.outputs[list(model.output_ids).index(space.token(output))] == space.text(
-            output
-        )
+        token = list(model.output_ids).index(space.token(output))
+        assert model.outputs[token] == space.text(output)
 
 
 @settings(max_examples=25, deadline=None)
@@ -325,10 +314,7 @@ def test_without_weights_the_command_line_names_the_command(
 
 
 def test_threads_give_what_one_gives(real: Sanitizer) -> None:
-    texts = [
-        f"{name} of {place} sleeps."
-        for name, place in (("Anna", "York"), ("Peter", "Leeds"), ("Ann", "Bath"))
-    ]
+    texts = ["Anna of York sleeps.", "Peter of Leeds sleeps.", "Ann of Bath sleeps."]
 
     def draw(i: int) -> str:
         return real.sanitize(texts[i], fresh=True, source=SeededSource(i)).text

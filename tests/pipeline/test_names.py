@@ -43,7 +43,7 @@ def natural() -> Sanitizer:
 
 def names_of(sanitizer: Sanitizer) -> dict[str, str]:
     """Original -> natural name."""
-    originals = sanitizer.inner.released.vault.originals(sanitizer.conversation)
+    originals = sanitizer.inner.vault.originals(sanitizer.conversation)
     return {original: name for name, original in originals.names.items()}
 
 
@@ -66,7 +66,7 @@ def test_parts_and_other_cases_are_parts_and_cases_of_the_name(natural: Sanitize
 
 
 def names_back(sanitizer: Sanitizer, name: str) -> str:
-    return sanitizer.inner.released.vault.originals(sanitizer.conversation).names[name]
+    return sanitizer.inner.vault.originals(sanitizer.conversation).names[name]
 
 
 @pytest.mark.parametrize("others", [("Tom Berger", "Anton"), ("Gemma Vazquez", "Xu"), ("Q", "Ola")])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from sanitizer import Cape, Sanitizer
@@ -12,17 +14,15 @@ from sanitizer.pipeline.record import BOUND_DELTA
 from sanitizer.privacy import Accountant, StaircaseEvent
 from sanitizer.testing import SeededSource, ToyBackbone
 from tests.conftest import Told
+from tests.pipeline.recording import zeros
 
+CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))
 TEXT = "Peter met Anna Maria Schmidt near Leeds, Bath, Hull, York, Wells, Ely, Truro and Derby."
-
-
-def toy() -> ToyBackbone:
-    return ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
 
 
 def test_many_draws_are_bounded_by_less_than_their_sum_at_a_small_delta() -> None:
     mechanism = Cape(0.5, n_shortlist=10, n_top=2)
-    sanitizer = Sanitizer(mechanism, "strict", model=toy())
+    sanitizer = Sanitizer(mechanism, "strict", model=ToyBackbone(zeros))
     results = [sanitizer.sanitize(f"{TEXT} {n}", source=SeededSource(n)) for n in range(2)]
     record = results[0].record
     assert record.bound_delta == BOUND_DELTA
@@ -39,10 +39,12 @@ def test_many_draws_are_bounded_by_less_than_their_sum_at_a_small_delta() -> Non
 
 
 def test_no_bound_is_stated_where_nothing_is_proved() -> None:
-    published = Sanitizer(Cape(variant="published"), "strict", model=toy()).sanitize("Anna cried.")
+    published = Sanitizer(Cape(variant="published"), "strict", model=ToyBackbone(zeros)).sanitize(
+        "Anna cried."
+    )
     assert published.record.epsilon_at_delta == float("inf")
     assert published.record.as_dict()["epsilon_at_delta"] is None
-    nothing = Sanitizer(Cape(2.0), "strict", model=toy()).sanitize("of the")
+    nothing = Sanitizer(Cape(2.0), "strict", model=ToyBackbone(zeros)).sanitize("of the")
     assert nothing.record.epsilon_at_delta == 0.0
 
 
@@ -58,24 +60,7 @@ def test_a_question_about_what_is_replaced_is_hinted_at(model: OnnxMaskedLM, tol
     assert [hint.split()[0] for hint in out.hints] == ["where"]
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("Sort these by price: Marsh owes £240, Quill owes £95.", ["amounts"]),
-        ("Who earns more, Elena Marsh at 42,000 euros or Otto Quill at 39,500 euros?", ["amounts"]),
-        ("Elena Marsh was born on 3 March 1984. How old is she?", ["dates"]),
-        ("Sort my bills by price and by date: 3 March, £240; 5 March, £95.", ["amounts,"]),
-        ("Write to Elena Marsh that she owes me £240.", []),
-        ("Marsh: 3 May 2026\nQuill: 1 May 2026\nWhich contract runs out first?", ["dates"]),
-        ("From 4 June 3 nights in Lisbon, then 2 in Lagos. Make a list with dates.", ["dates"]),
-        ("I earn £950 and pay £420 of rent. Make me a budget.", ["amounts"]),
-        ("Dr Marsh gave me warfarin. Is it safe to take aspirin with it?", []),
-        ("Sort these by last name: Otto Quill, Elena Marsh.", ["this"]),
-        ("Give me a regex for our orders. One is ORD-2024-00417.", ["this"]),
-        ("ValueError: could not convert string to float: '240,95' of Marsh", ["this"]),
-        ("Sort these names: Otto Quill, Elena Marsh.", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), CASES["hints"])
 def test_a_task_that_needs_hidden_amounts_is_hinted_at(
     told: Told, text: str, says: list[str]
 ) -> None:

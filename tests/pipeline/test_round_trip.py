@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ from sanitizer.storage.vault import MemoryVault
 from tests.pipeline.random_texts import Texts
 
 A_KEY = "ghp_nqRz8AaVYtBkwW5oJd3HpXgLmE7vTfSc2345"
-OTHER_KEY = A_KEY.upper()
+CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))
 TURNS = 5
 """Texts of one conversation: later ones may not change what earlier ones come back as."""
 
@@ -55,21 +57,9 @@ def test_ten_thousand_texts_come_back(model: OnnxMaskedLM, policy: str, longest:
     assert check(roomy(policy, model), Texts(8, longest), 10_000) >= 9_500
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<a href="mailto:faith@example.org">Faith Quill</a>',
-        "opening JavaScript:-39,900_, x=/\n/<PERSON_1>",
-        "girlfriend(//<PERSON_1>(inspection, against terms:///<PERSON_1>) mum's 21 March",
-        "non-zero: PERSON_1_, GRID_1 and user_PERSON_1 (TEXT_1)",
-        "[Ngozi](https://10.0.96.7/Quill?q=faith.1@example.org) ![](Copperhouse Joinery)",
-        "```\nprint([Ngozi], <email_1>announcement, PERSON_12)\n```",
-        "`faith.1@example.org4233 7113`, EMAIL_1DATE_2",
-        # A key hides the letters that make "KEY_1" a part of a longer word.
-        f"password={OTHER_KEY}Faith<KEY_1{A_KEY}{A_KEY}KEY_1_2",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["once_lost"])
 def test_texts_that_once_did_not_come_back(model: OnnxMaskedLM, text: str) -> None:
+    text = text.replace("{key}", A_KEY).replace("{upper}", A_KEY.upper())
     for policy in ("identifiers", "deidentify"):
         s = Sanitizer(policy=policy, model=model)
         code = '```python\nElena = "Elena Marsh"  # ruth.brandt@example.org, 3 March 1971\n```'
@@ -80,29 +70,14 @@ def test_texts_that_once_did_not_come_back(model: OnnxMaskedLM, text: str) -> No
             assert "".join(s.restored_stream([released[:at], released[at:]])) == text
 
 
-BARE, STRING = '{"salary": 62200, "name": "Elena"}', '{"salary": "62200"}'
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        (BARE, STRING, BARE),
-        (STRING, BARE, STRING),
-        ('{"a": 62200, "b": "62200"}', BARE, STRING),
-        (STRING, BARE, '{"b": "62200", "a": 62200}'),
-        ('My salary is "62200", said Elena Marsh.', BARE, 'She has said "62200" to me.'),
-        ('{"a": {"firm": Copperhouse Joinery}}', '{"firm": "Copperhouse Joinery"}'),
-    ],
-)
-def test_a_bare_value_of_code_is_told_from_a_string(
-    texts: tuple[str, ...], model: OnnxMaskedLM
-) -> None:
+@pytest.mark.parametrize("texts", CASES["bare_and_string"])
+def test_a_bare_value_of_code_is_told_from_a_string(texts: list[str], model: OnnxMaskedLM) -> None:
     """Once the placeholder of one was that of the other, and the quotes of a string went."""
     s = Sanitizer(policy="deidentify", model=model)
     sent = [s.sanitize(text).text for text in texts]
     assert all("62200" not in each and "Copperhouse" not in each for each in sent)
-    assert [s.restore(each) for each in sent] == list(texts)
-    assert ["".join(s.restored_stream(each)) for each in sent] == list(texts)
+    assert [s.restore(each) for each in sent] == texts
+    assert ["".join(s.restored_stream(each)) for each in sent] == texts
     bare = sent[0].partition("<")[2].partition(">")[0]
     assert "<" not in s.restore(f"The value <{bare}>, or {bare}_0 as well: <{bare}>.")
 

@@ -46,7 +46,7 @@ def test_each_answer_is_restored_by_its_own_row() -> None:
 def test_a_row_that_the_vault_forgot_is_restored_by_its_result() -> None:
     sanitizer = Sanitizer(policy="identifiers", vault=MemoryVault(max_entries=2))
     first, second = sanitizer.sanitize_batch([ANNA, BOTH])
-    assert not sanitizer.inner.released.vault.originals(first.conversation)
+    assert not sanitizer.inner.vault.originals(first.conversation)
     assert sanitizer.restore(first.text, first) == ANNA
     assert sanitizer.restore(second.text, second) == BOTH
 

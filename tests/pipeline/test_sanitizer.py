@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import socket
 import tracemalloc
-from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from math import exp, log
+from math import log
 
 import numpy as np
 import pytest
@@ -17,14 +15,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sanitizer import BudgetExceeded, Cape, NotCertified, Policy, PolicyError, Sanitizer
-from sanitizer.detect.units import find_units
+from sanitizer.detect.units import document
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.testing.models import SeededSource, ToyBackbone
 from sanitizer.text.words import segment
+from tests.pipeline.recording import Recording, Scores, check_shares, zeros
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
 PRIVATE = ("Peter", "hepatitis", "Leeds")
-Scores = Callable[[int, int], NDArray[np.float32]]
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +57,8 @@ def test_the_record(sanitizer: Sanitizer) -> None:
     assert record.certified
     assert record.reason is None
     assert record.epsilon_per_unit == sanitizer.mechanism.epsilon
-    assert (record.n_units, record.n_numbers, record.n_identifiers, record.max_repeats) == (
-        4,
-        0,
-        1,
-        2,
-    )
+    counts = (record.n_units, record.n_numbers, record.n_identifiers, record.max_repeats)
+    assert counts == (4, 0, 1, 2)
     assert record.epsilon_total == pytest.approx(4 * record.epsilon_per_unit)
     assert record.epsilon_per_word == pytest.approx(2 * record.epsilon_per_unit)
     assert record.delta == 0
@@ -74,11 +68,8 @@ def test_the_record(sanitizer: Sanitizer) -> None:
 
 
 def test_the_published_record_claims_more_and_certifies_nothing(model: OnnxMaskedLM) -> None:
-    record = (
-        Sanitizer(Cape(6.0, variant="published"), model=model, policy="words")
-        .sanitize(PROMPT)
-        .record
-    )
+    published = Cape(6.0, variant="published")
+    record = Sanitizer(published, model=model, policy="words").sanitize(PROMPT).record
     assert not record.certified
     assert record.reason
     assert record.epsilon_per_unit == 6.0
@@ -90,22 +81,10 @@ def test_the_published_record_claims_more_and_certifies_nothing(model: OnnxMaske
 
 
 def test_ranks_on_the_original_context_have_no_finite_bound(model: OnnxMaskedLM) -> None:
-    record = (
-        Sanitizer(Cape(context="original"), model=model, policy="words").sanitize(PROMPT).record
-    )
+    original = Cape(context="original")
+    record = Sanitizer(original, model=model, policy="words").sanitize(PROMPT).record
     assert not record.certified
     assert record.epsilon_total == record.epsilon_per_word == float("inf")
-
-
-def test_settings_cannot_be_changed_under_the_record(sanitizer: Sanitizer) -> None:
-    for name, value in (("mechanism", Cape(1.0)), ("policy", Policy.preset("strict"))):
-        with pytest.raises(AttributeError):
-            setattr(sanitizer, name, value)
-
-
-def test_one_string_is_no_batch(sanitizer: Sanitizer) -> None:
-    with pytest.raises(TypeError, match="iterable"):
-        sanitizer.sanitize_batch("Peter")
 
 
 def test_originals_are_in_no_repr_and_in_json_only_on_request(sanitizer: Sanitizer) -> None:
@@ -142,37 +121,18 @@ def test_every_combination_runs(
 
 
 def test_later_steps_read_what_earlier_steps_released() -> None:
-    seen: list[list[int]] = []
-
-    class Recording(ToyBackbone):
-        def logits(
-            self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
-        ) -> NDArray[np.float32]:
-            seen.append([int(i) for i in ids[0]])
-            return super().logits(ids, lengths, at)
-
     model = Recording(random_scores)
     out = Sanitizer(Cape(n_steps=3), model=model, policy="words").sanitize(PROMPT)
-    assert [ids.count(103) for ids in seen] == [3, 2, 1]
+    assert [ids.count(103) for ids in model.seen] == [3, 2, 1]
     first = model.output_ids[model.outputs.index(out.replacements[0].replacement)]
-    assert first in seen[1]
+    assert first in model.seen[1]
 
 
 def test_the_model_never_reads_a_private_word() -> None:
-    def ids_for(text: str) -> list[list[int]]:
-        seen: list[list[int]] = []
-
-        class Recording(ToyBackbone):
-            def logits(
-                self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
-            ) -> NDArray[np.float32]:
-                seen.append([int(i) for i in ids.reshape(-1)])
-                return super().logits(ids, lengths, at)
-
-        Sanitizer(Cape(n_steps=2), model=Recording(random_scores), policy="words").sanitize(
-            text, source=Fixed()
-        )
-        return seen[:1]
+    def ids_for(text: str) -> list[int]:
+        model = Recording(random_scores)
+        Sanitizer(Cape(n_steps=2), model=model, policy="words").sanitize(text, source=Fixed())
+        return model.seen[0]
 
     class Fixed:
         def randbelow(self, n: int, /) -> int:
@@ -203,9 +163,7 @@ class TestAdversarialModel:
             toy(scores, Cape(n_steps=2)).sanitize(PROMPT)
         assert len(calls) == 2
 
-    @pytest.mark.parametrize(
-        "scores", [random_scores, lambda n, m: np.zeros((n, m), dtype=np.float32)]
-    )
+    @pytest.mark.parametrize("scores", [random_scores, zeros])
     def test_any_finite_scores_meet_epsilon(self, scores: Scores) -> None:
         mechanism = Cape(3.0, n_shortlist=40, n_top=2)
         model = ToyBackbone(scores)
@@ -227,36 +185,19 @@ class TestAdversarialModel:
 )
 def test_what_is_released_has_the_certified_probabilities(word: str) -> None:
     """End to end: one output of five at the high level, whatever the private word is."""
-    n, source = 2_000, SeededSource(12)
-    sanitizer = toy(
+    same = toy(
         lambda n, m: np.repeat(random_scores(1, m), n, axis=0), Cape(1.0, n_shortlist=5, n_top=1)
     )
-    texts = sanitizer.sanitize_batch([f"the {word}"] * n, fresh=True, source=source)
-    counts = sorted(Counter(t.text for t in texts).values())
-    low, high = 1 / (exp(1) + 4), exp(1) / (exp(1) + 4)
-    assert len(counts) == 5
-    for count, p in zip(counts, [low] * 4 + [high], strict=True):
-        assert abs(count - n * p) < 5 * (n * p * (1 - p)) ** 0.5  # five standard errors, fixed seed
+    check_shares(same, word, 2_000, SeededSource(12))
 
 
 def test_sixteen_threads_give_what_one_gives(sanitizer: Sanitizer) -> None:
-    texts = [
-        f"{name} of {place} owes {i} crowns to the vicar."
-        for i, (name, place) in enumerate(
-            zip("ABCDEFGHIJKLMNOP", ["Leeds", "York"] * 8, strict=True)
-        )
-    ]
-    serial = [
-        sanitizer.sanitize(t, fresh=True, source=SeededSource(i)).text for i, t in enumerate(texts)
-    ]
+    def sent(i: int) -> str:
+        text = f"{chr(65 + i)} of {('Leeds', 'York')[i % 2]} owes {i} crowns to the vicar."
+        return sanitizer.sanitize(text, fresh=True, source=SeededSource(i)).text
+
     with ThreadPoolExecutor(16) as pool:
-        parallel = list(
-            pool.map(
-                lambda p: sanitizer.sanitize(p[1], fresh=True, source=SeededSource(p[0])).text,
-                enumerate(texts),
-            )
-        )
-    assert parallel == serial
+        assert list(pool.map(sent, range(16))) == [sent(i) for i in range(16)]
 
 
 def test_threads_load_the_model_once(model: OnnxMaskedLM) -> None:
@@ -282,7 +223,7 @@ def test_memory_is_flat_over_many_texts() -> None:
         for _ in small.sanitize_stream("The zebra sleeps." for _ in range(n)):
             pass
 
-    small = toy(lambda n, m: np.zeros((n, m), dtype=np.float32), Cape(n_shortlist=10, n_top=1))
+    small = toy(zeros, Cape(n_shortlist=10, n_top=1))
     run(200)
     gc.collect()
     tracemalloc.start()
@@ -330,14 +271,14 @@ def test_everything_between_words_survives_byte_for_byte(sanitizer: Sanitizer, t
 @example("0.org")  # an identifier is a unit of its own
 def test_any_text_gives_a_consistent_result(sanitizer: Sanitizer, text: str) -> None:
     out, policy = sanitizer.sanitize(text), sanitizer.policy
-    units = segment(text, policy, find_units(text, policy), policy.kinds).units
+    units = segment(text, policy, document(text, policy).taken, policy.kinds).units
     assert [r.original for r in out.replacements if r.kind != "article"] == [u.text for u in units]
     for r in out.replacements:
         assert out.text[r.start : r.end] == r.replacement
 
 
 def test_an_article_follows_the_released_word() -> None:
-    model = ToyBackbone(lambda n, m: np.zeros((n, m), dtype=np.float32))
+    model = ToyBackbone(zeros)
     apple = model.outputs.index("apple")
 
     def scores(n: int, m: int) -> NDArray[np.float32]:
@@ -373,10 +314,9 @@ def test_a_budget_is_kept_and_what_exceeds_it_is_refused(model: OnnxMaskedLM) ->
     assert "Peter" not in str(error.value)
     assert limited.spent == pytest.approx(15.0)
     limited.sanitize("The of and")
+    published = Sanitizer(Cape(variant="published"), "words", model=model, budget=20.0)
     with pytest.raises(NotCertified, match="budget"):
-        Sanitizer(Cape(variant="published"), model=model, budget=20.0, policy="words").sanitize(
-            PROMPT
-        )
+        published.sanitize(PROMPT)
 
 
 def test_a_policy_can_refuse(model: OnnxMaskedLM, tmp_path: object) -> None:
@@ -389,13 +329,14 @@ def test_a_policy_can_refuse(model: OnnxMaskedLM, tmp_path: object) -> None:
         Sanitizer(policy=strictest, model=model).sanitize("two zebras")
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
-def test_bad_budgets_are_named(bad: float) -> None:
-    with pytest.raises(ValueError, match="budget"):
-        Sanitizer(budget=bad, policy="words")
-
-
-def test_bad_texts(sanitizer: Sanitizer) -> None:
+def test_mistakes_are_named(sanitizer: Sanitizer) -> None:
+    for bad in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="budget"):
+            Sanitizer(budget=bad, policy="words")
+    with pytest.raises(TypeError, match="iterable"):
+        sanitizer.sanitize_batch("Peter")
+    with pytest.raises(AttributeError):
+        sanitizer.policy = Policy.preset("strict")  # type: ignore[misc]
     with pytest.raises(TypeError, match="text must be a str"):
         sanitizer.sanitize(b"bytes")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_chars"):
@@ -420,10 +361,5 @@ def test_no_socket_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_record_s_settings_are_its_own() -> None:
-    first, second = (
-        Sanitizer(policy="identifiers").sanitize(f"mail {name}@x.org").record
-        for name in ("joe", "ann")
-    )
-    first.settings["note"] = "joe"
-    assert second.settings == {}
+    Sanitizer(policy="identifiers").sanitize("mail joe@x.org").record.settings["note"] = "joe"
     assert Sanitizer(policy="identifiers").sanitize("mail eve@x.org").record.settings == {}

@@ -11,7 +11,7 @@ from sanitizer import Policy, Sanitizer
 from sanitizer.answers import Piece
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import answer_record
-from sanitizer.pipeline.said import Passage, Resent, Said
+from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory
 from sanitizer.storage.ledger import DAY, PostgresLedger, Scope
 from sanitizer.storage.postgres_store import PostgresStore
 from sanitizer.storage.stored_vault import PostgresVault
@@ -90,7 +90,7 @@ def answer_of(number: int) -> Passage:
     return Passage("assistant", text, text, (Piece(text, text),), number)
 
 
-def knows(memory: Said, answer: Passage, conversation: str = "c") -> bool:
+def knows(memory: ResponseMemory, answer: Passage, conversation: str = "c") -> bool:
     (found,) = memory.align(conversation, [Resent("assistant", answer.shown)], sends=False)
     return found == answer.sent
 
@@ -98,10 +98,10 @@ def knows(memory: Said, answer: Passage, conversation: str = "c") -> bool:
 def test_the_latest_answers_are_known_though_the_first_were_dropped(store: PostgresStore) -> None:
     """A vault drops the oldest of a conversation: another replica begins where its turns begin."""
     record = answer_record(Policy.preset("identifiers"))
-    first = Said(PostgresVault(store, max_messages=150), record)
+    first = ResponseMemory(PostgresVault(store, max_messages=150), record)
     for number in range(420):
         first.remember("c", [answer_of(number)])
-    second = Said(PostgresVault(store, max_messages=150), record)
+    second = ResponseMemory(PostgresVault(store, max_messages=150), record)
     assert knows(second, answer_of(300))
     assert knows(second, answer_of(419))
     assert not knows(second, answer_of(10))
@@ -113,8 +113,8 @@ def test_the_latest_answers_are_known_though_the_first_were_dropped(store: Postg
 def test_a_conversation_that_is_forgotten_takes_its_answers_along(store: PostgresStore) -> None:
     record, vault = answer_record(Policy.preset("identifiers")), PostgresVault(store)
     for conversation in ("c", "d"):
-        Said(vault, record).remember(conversation, [answer_of(1)])
+        ResponseMemory(vault, record).remember(conversation, [answer_of(1)])
     vault.forget("c")
-    again = Said(vault, record)
+    again = ResponseMemory(vault, record)
     assert not knows(again, answer_of(1))
     assert knows(again, answer_of(1), "d")

@@ -216,7 +216,7 @@ def test_phrases_and_known_values(tmp_path: Path) -> None:
         ("Ward Round", "TERM"),
     ]
     assert [word.text for word in masked.words] == ["annual", "leave", "off"]
-    assert masked.n_declared == 4
+    assert masked.segmented.n_declared == 4
     assert policy.digest != Policy.preset("strict").digest
 
 

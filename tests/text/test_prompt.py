@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, Prompt
 from sanitizer.detect.detector import Detector
-from sanitizer.detect.units import find_units, split
-from sanitizer.detect.view import document
+from sanitizer.detect.units import document
+from sanitizer.detect.view import parted
 from sanitizer.testing.models import ToyReader
 from sanitizer.text.prompt import DeclaredText, Phrases, merged
 from sanitizer.text.words import Article, Unit, overlapping
+from tests.detect.splitting import split
 
 STRICT = Policy.preset("strict")
 PIECES = [
@@ -151,13 +152,13 @@ class TestSplit:
         template = "".join(f"{{p{i}{':public' * public}}}" for i, (_, public) in enumerate(parts))
         filled = Prompt(template).fill(**{f"p{i}": text for i, (text, _) in enumerate(parts)})
         policy = Policy.preset(preset)
-        found = split(filled.text, policy, None, filled.declared)
+        found = split(filled.text, policy, filled.declared)
         cuts: list[Unit | Article] = [*found.units, *found.articles]
         for cut in cuts:
             assert not overlapping(filled.declared, cut.start, cut.end)
             assert cut.start < cut.end
         assert all(u.text == filled.text[u.start : u.end] for u in found.units)
-        assert list(find_units(filled.text, policy, filled.declared)) == [
+        assert list(document(filled.text, policy, filled.declared).taken) == [
             u for u in found.units if u.kind.isupper() and u.kind != "NUMBER"
         ]
 
@@ -175,19 +176,19 @@ class TestSplit:
         self, template: str, value: str, unit: tuple[str, str]
     ) -> None:
         filled = Prompt(template).fill(x=value)
-        found = split(filled.text, STRICT, None, filled.declared)
+        found = split(filled.text, STRICT, filled.declared)
         assert [(u.text, u.kind) for u in found.units] == [unit]
 
     def test_words_end_where_declared_text_begins(self) -> None:
         filled = Prompt("{a}son and {b}'s an {c}").fill(a="Peter", b="Otto", c="hour")
-        found = split(filled.text, STRICT, None, filled.declared)
+        found = split(filled.text, STRICT, filled.declared)
         assert [u.text for u in found.units] == ["Peter", "Otto", "hour"]
         assert found.articles == ()
         assert found.n_declared == 4
 
     def test_numbers_do_not_grow_over_declared_text(self) -> None:
         filled = Prompt("{a},{b}").fill(a=1, b=250)
-        units = split(filled.text, Policy.preset("words"), None, filled.declared).units
+        units = split(filled.text, Policy.preset("words"), filled.declared).units
         assert [(u.text, u.kind) for u in units] == [("1", "NUMBER"), ("250", "NUMBER")]
 
     def test_a_number_does_not_grow_over_a_public_word(self) -> None:
@@ -196,26 +197,26 @@ class TestSplit:
 
     def test_identifiers_come_before_phrases_and_phrases_before_the_rest(self) -> None:
         text = "Zoltan knows Otto at otto.zoltan@x.org on 12 May 2020"
-        found = split(text, STRICT, None, (), ("Zoltan", "otto", "May"))
+        found = split(text, STRICT, (), ("Zoltan", "otto", "May"))
         assert [u.text for u in found.units] == [
             "knows",
             "Otto",
             "otto.zoltan@x.org",
             "12 May 2020",
         ]
-        whole = split(text, STRICT, None, (), ("at otto.zoltan@x.org",))
+        whole = split(text, STRICT, (), ("at otto.zoltan@x.org",))
         assert "EMAIL" not in [u.kind for u in whole.units]
 
 
 class TestReading:
     def test_declared_words_are_visible_and_part_runs(self) -> None:
         filled = Prompt("Call {a} Smith{b}").fill(a="Otto", b="qzson")
-        found = document(filled.text, (), filled.declared)
+        found = parted(filled.text, (), filled.declared)
         assert [run.written for run in found.runs] == ["Otto", "qzson"]
         assert len(found.view.words) == 2
         apart = Prompt("{a} {b}").fill(a="Otto", b="Quorn")
-        assert len(document(apart.text, (), apart.declared).runs) == 2
-        assert len(document(apart.text).runs) == 1
+        assert len(parted(apart.text, (), apart.declared).runs) == 2
+        assert len(parted(apart.text).runs) == 1
 
     @given(
         value=st.sampled_from(["Otto", "Quorn", "zq", "Uwe"]),
@@ -229,7 +230,7 @@ class TestReading:
         views = []
         for text in (value, other):
             filled = Prompt(f"{head}{{x}}{tail}").fill(x=text)
-            views.append(document(filled.text, (), filled.declared).view)
+            views.append(parted(filled.text, (), filled.declared).view)
         assert views[0] == views[1]
 
     @pytest.mark.parametrize("kind", ["PERSON", "ORGANIZATION", "MONEY"])

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sanitizer.detect import split
 from sanitizer.lm.files import model_folder
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.randomness import SYSTEM_RANDOM
@@ -24,6 +23,7 @@ from sanitizer.text.words import (
     segment,
     word_spans,
 )
+from tests.detect.splitting import split
 
 
 class Nothing:

@@ -18,9 +18,8 @@ import numpy as np
 
 from models.build.reader.labelled import Labelled, all_texts
 from models.build.reader.train import CHOOSE
-from sanitizer.detect.encoding import encode_runs, encode_view
-from sanitizer.detect.layout import opened
-from sanitizer.detect.view import is_everyday
+from sanitizer.detect.detector import encode_runs, encode_view
+from sanitizer.detect.view import is_everyday, opened
 from sanitizer.identifiers import find
 from sanitizer.lm import OnnxReader
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS
@@ -61,7 +60,7 @@ def read_words(each: Labelled, reader: OnnxReader, kinds: list[str]) -> Iterator
     text = each.text
     taken = [(i.start, i.end, i.kind) for i in find(text, kinds)]
     opened_text = opened(text, taken)
-    doc, plain = opened_text.document, opened_text.decoded
+    doc, plain = opened_text.parted, opened_text.decoded
     code = plain.inside(opened_text.code)
     view, runs = encode_view(doc.view, reader.pieces), encode_runs(doc, reader.pieces)
     read = reader.read((view.ids, view.slots, view.words), [(run.ids, run.firsts) for run in runs])

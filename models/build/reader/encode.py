@@ -9,8 +9,8 @@ from tokenizers import Tokenizer
 
 from models.build.reader.labelled import Labelled, Span
 from models.build.reader.sources import CACHE
-from sanitizer.detect.encoding import encode_runs, encode_view
-from sanitizer.detect.layout import opened
+from sanitizer.detect.detector import encode_runs, encode_view
+from sanitizer.detect.view import opened
 from sanitizer.identifiers import find
 from sanitizer.lm.reader import BEGIN, CLASSES, ELIGIBLE, END, GENDERS, runs_of, windows_of
 from sanitizer.text import overlapping
@@ -55,7 +55,7 @@ def encoded(each: Labelled, pieces: CutPieces, kinds: Sequence[str]) -> Iterator
     text = each.text
     taken = [(i.start, i.end, i.kind) for i in find(text, kinds)]
     read = opened(text, taken)
-    doc, plain = read.document, read.decoded
+    doc, plain = read.parted, read.decoded
     code = plain.inside(read.code)
     view = encode_view(doc.view, pieces)
     runs = encode_runs(doc, pieces)

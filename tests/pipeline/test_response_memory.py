@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sanitizer import FileVault, Policy
 from sanitizer.answers import Piece
 from sanitizer.pipeline.record import answer_record
-from sanitizer.pipeline.said import Passage, Resent, Said, declared
+from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory, declared
 from sanitizer.storage import MemoryVault, Vault
 
 pytestmark = pytest.mark.usefixtures("quick_keys")
@@ -36,14 +36,14 @@ def _places(text: str, value: str) -> list[int]:
     return [i for i in range(len(text)) if text.startswith(value, i)]
 
 
-def said(*passages: Passage, vault: Vault | None = None) -> Said:
-    found = Said(vault or MemoryVault(), RECORD)
+def said(*passages: Passage, vault: Vault | None = None) -> ResponseMemory:
+    found = ResponseMemory(vault or MemoryVault(), RECORD)
     for each in passages:
         found.remember("c", [each])
     return found
 
 
-def back(memory: Said, *texts: str) -> list[str]:
+def back(memory: ResponseMemory, *texts: str) -> list[str]:
     """What leaves, with what is the user's in brackets."""
     found = memory.align("c", [Resent("assistant", text) for text in texts])
     out = []
@@ -163,7 +163,7 @@ def test_what_is_forgotten_takes_its_answers_along_and_no_others(tmp_path: Path)
         memory = said(passage(LONG), vault=vault)
         memory.remember("d", [passage(LONG)])
         vault.forget("c")
-        again, shown = Said(vault, RECORD), Resent("assistant", passage(LONG).shown)
+        again, shown = ResponseMemory(vault, RECORD), Resent("assistant", passage(LONG).shown)
         assert again.align("c", [shown], sends=False) == [()]
         assert again.align("d", [shown], sends=False) == [LONG]
 
@@ -171,7 +171,7 @@ def test_what_is_forgotten_takes_its_answers_along_and_no_others(tmp_path: Path)
 def test_a_long_conversation_lets_others_go_and_they_are_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sanitizer.pipeline.said.MAX_TURNS", 5)
+    monkeypatch.setattr("sanitizer.pipeline.response_memory.MAX_TURNS", 5)
     memory, shown = said(passage(LONG)), Resent("assistant", passage(LONG).shown)
     for i in range(9):
         memory.remember("long", [passage(f"{LONG} And {i}.", i)])

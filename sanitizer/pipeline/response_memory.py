@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import threading
+from bisect import bisect_left
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -85,11 +86,7 @@ class Resent(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A text of an answer as it would come back unedited; fields as of a `Passage`.
-
-    Attributes:
-        turn: in which it was asked for, or noted: see `_Conversation.align`.
-    """
+    """A text of an answer as it would come back unedited, and its turn: see `_Answers.align`."""
 
     place: int
     sent: str
@@ -101,7 +98,7 @@ Coming = Callable[[], list[Passage]]
 """Function that returns what has come of an answer until now."""
 
 
-class Said:
+class ResponseMemory:
     """The answers of all conversations that one vault holds. Safe for many threads.
 
     Args:
@@ -113,7 +110,7 @@ class Said:
         self._vault, self._record = vault, record
         # Of the maps below, and never held while the vault is asked or an answer is read.
         self._lock = threading.Lock()
-        self._held: Cache[str, _Conversation] = Cache(MAX_CONVERSATIONS, MAX_TURNS)
+        self._held: Cache[str, _Answers] = Cache(MAX_CONVERSATIONS, MAX_TURNS)
         self._coming: OrderedDict[str, list[Coming]] = OrderedDict()
 
     def remember(self, conversation: str, passages: Sequence[Passage]) -> None:
@@ -126,16 +123,19 @@ class Said:
             turn = _encoded(new, self._record)
             while True:
                 number = held.n_turns
-                kept = self._vault.put_first(self._key(conversation, number), turn, conversation)
+                key = self._key(_KIND, conversation, str(number))
+                kept = self._vault.put_first(key, turn, conversation)
                 held.add(_decoded(kept))
                 if kept == turn:
                     break
             for mark in range(number // MARKED, 0, -1)[: 2 if number % MARKED == 0 else 0]:
                 # Two: a process may have ended before it put the last one.
-                empty = SanitizedText("", (), self._record)
-                self._vault.put_first(
-                    self._mark(conversation, mark), empty, _marks_of(conversation)
+                # Marks belong to a conversation of their own: as many again, so few are dropped.
+                key, of = (
+                    self._key(_KIND, conversation, "mark", str(mark)),
+                    f"{conversation}\0marks",
                 )
+                self._vault.put_first(key, SanitizedText("", (), self._record), of)
 
     def align(
         self, conversation: str, history: Sequence[Resent], *, sends: bool = True
@@ -152,18 +152,22 @@ class Said:
         Raises:
             VaultError: answers cannot be read, or what is the user's cannot be noted.
         """
-        keys = [self._text_key(conversation, each) for each in history]
+        # Not by their roles: one text may come back as a message, or as a piece of one.
+        keys = [
+            self._key(
+                _FIRST_SENT,
+                conversation,
+                "message" if each.text is None else "call",
+                each.aside,
+                each.shown,
+            ).hex()
+            for each in history
+        ]
         with self._current(conversation) as held:
             aligned, new = held.align(history, keys)
             if sends and new:
                 self.remember(conversation, new)
             return aligned
-
-    def _text_key(self, conversation: str, text: Resent) -> str:
-        # Not by its role: one text may come back as a message, or as a piece of one.
-        of = "message" if text.text is None else "call"
-        fields = (_FIRST_SENT, conversation, of, text.aside, text.shown)
-        return message_key(self._vault.secret, *fields).hex()
 
     def n_turns(self, conversation: str, *, reads: bool = True) -> int:
         """Return how many turns of a conversation are noted; raise VaultError.
@@ -200,23 +204,20 @@ class Said:
     @contextmanager
     def _current(
         self, conversation: str, so_far: bool = True, reads: bool = True
-    ) -> Iterator[_Conversation]:
+    ) -> Iterator[_Answers]:
         """Yield the answers of a conversation, if `reads` those too that another process kept.
 
         Those too that are still coming, if `so_far`.
         No other thread has them meanwhile; those of other conversations are free.
         """
         with self._lock:
-            held = self._held.get(conversation) or _Conversation()
+            held = self._held.get(conversation) or _Answers()
             self._held.keep(conversation, held, held.n_held)
             waiting = tuple(self._coming.get(conversation, ())) if so_far else ()
         with held.lock:
             if not held.is_begun:
                 held.n_turns, held.is_begun = self._first_read(conversation), True
-            while (
-                reads
-                and (kept := self._vault.get(self._key(conversation, held.n_turns))) is not None
-            ):
+            while reads and (kept := self._turn(conversation, held.n_turns)) is not None:
                 held.add(_decoded(kept))
             for coming in waiting:
                 held.add_so_far(coming())
@@ -231,35 +232,24 @@ class Said:
         """Return the first of the latest turns that a vault still has, or of `MAX_READ` of them."""
 
         def marked(mark: int) -> bool:
-            return self._vault.get(self._mark(conversation, mark)) is not None
+            key = self._key(_KIND, conversation, "mark", str(mark))
+            return self._vault.get(key) is not None
 
         if not marked(1):
             return 0
         low, high = 1, 2  # the last mark is at least `low`, and below `high` in the end
         while marked(high):
             low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if marked(middle) else (low, middle)
-        first, last = max(0, MARKED * low - MAX_READ), MARKED * low
-        while first < last:
-            middle = (first + last) // 2
-            if self._vault.get(self._key(conversation, middle)) is None:
-                first = middle + 1
-            else:
-                last = middle
-        return first
+        last = bisect_left(range(low, high), True, key=lambda mark: not marked(mark)) + low - 1
+        turns = range(max(0, MARKED * last - MAX_READ), MARKED * last)
+        kept = bisect_left(turns, True, key=lambda n: self._turn(conversation, n) is not None)
+        return turns.start + kept
 
-    def _mark(self, conversation: str, mark: int) -> bytes:
-        return message_key(self._vault.secret, _KIND, conversation, "mark", str(mark))
+    def _turn(self, conversation: str, number: int) -> SanitizedText | None:
+        return self._vault.get(self._key(_KIND, conversation, str(number)))
 
-    def _key(self, conversation: str, turn: int) -> bytes:
-        return message_key(self._vault.secret, _KIND, conversation, str(turn))
-
-
-def _marks_of(conversation: str) -> str:
-    """Return the conversation that marks belong to: as many again, so that few are dropped."""
-    return f"{conversation}\0marks"
+    def _key(self, *fields: str) -> bytes:
+        return message_key(self._vault.secret, *fields)
 
 
 def declared(text: str, segments: Iterable[Segment]) -> DeclaredText:
@@ -279,7 +269,7 @@ def declared(text: str, segments: Iterable[Segment]) -> DeclaredText:
     return DeclaredText("".join([*written, text[at:]]), tuple(spans))
 
 
-class _Conversation:
+class _Answers:
     """The answers of one conversation.
 
     Attributes:
@@ -341,7 +331,7 @@ class _Conversation:
         earlier turn than that of the note.
 
         Args:
-            history: as for `Said.align`. keys: of the texts, which are kept instead of them.
+            history: its texts in order. keys: of the texts, which are kept instead of them.
         """
         n_of_role: Counter[tuple[str, str]] = Counter()
         places = []
@@ -385,7 +375,8 @@ class _Conversation:
                     aligned.append(nearest.sent)
                     continue
             cut = self._cut_off(each, expected, turn) if each.text is None else None
-            segments = cut or tuple(self._aligned(each, expected, turn))
+            aligner = self._aligners[each.role]
+            segments = cut or tuple(aligner.align(each.read, expected, each.aside, turn))
             aligned.append(segments)
             if note is None and not covers(segments, each.read):
                 new.append(Passage(_FIRST_SENT, keys[i], keys[i], (), expected))
@@ -393,9 +384,6 @@ class _Conversation:
 
     def _sources(self, text: Resent, before: int | None = None) -> list[tuple[int, str]]:
         return self._aligners[text.role].sources(text.read, before)
-
-    def _aligned(self, text: Resent, place: int, before: int | None) -> list[Segment]:
-        return self._aligners[text.role].align(text.read, place, text.aside, before)
 
     def _cut_off(
         self, resent: Resent, place: int, before: int | None
@@ -433,14 +421,12 @@ def _moved(
 
 def _lean(passage: Passage) -> Passage:
     """Return a text of an answer with equal strings held once."""
-    sent = passage.sent
-
-    def piece_of(piece: Piece) -> Piece:
-        text = sent if piece.sent == sent else piece.sent
-        return Piece(text, text if piece.shown == text else piece.shown)
-
-    shown = sent if passage.shown == sent else passage.shown
-    return passage._replace(shown=shown, pieces=tuple(map(piece_of, passage.pieces)))
+    once: dict[str, str] = {passage.sent: passage.sent}
+    pieces = tuple(
+        Piece(once.setdefault(sent, sent), once.setdefault(shown, shown))
+        for sent, shown in passage.pieces
+    )
+    return passage._replace(shown=once.get(passage.shown, passage.shown), pieces=pieces)
 
 
 def _encoded(passages: Sequence[Passage], record: Record) -> SanitizedText:

@@ -1,0 +1,694 @@
+"""One conversation: the table of its things, what it released, and what an API answered.
+
+The steps from a text to what leaves are methods here, in the order in which `Sanitizer.sanitize`
+takes them; so is the way back of an answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from bisect import bisect_right
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeVar
+
+from sanitizer.answers import (
+    INSTRUCTION,
+    MAY_LINK,
+    OPENS,
+    AnswerContext,
+    AnswerStream,
+    Extractor,
+    Links,
+    Piece,
+    RecentPrompts,
+    RestoredAnswer,
+    Restorer,
+)
+from sanitizer.detect import (
+    Detector,
+    Document,
+    Labelled,
+    Opened,
+    Reading,
+    detector_for,
+    document,
+    entities,
+    opened,
+    segmented,
+)
+from sanitizer.errors import NotCertified
+from sanitizer.lm import Models
+from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.pipeline.engines import LoadedModels, WordMechanism, draw, load_models
+from sanitizer.pipeline.masked_text import MaskedText
+from sanitizer.pipeline.record import (
+    Settings,
+    answer_record,
+    detected_record,
+    perturbed_record,
+    plain_record,
+)
+from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory, declared
+from sanitizer.pipeline.surrogates import APART, KnownIdentifiers, again, count_draws, surrogates
+from sanitizer.randomness import SYSTEM_RANDOM, Source
+from sanitizer.results import VALUES, Record, SanitizedText
+from sanitizer.storage import Budget, Charge, Originals, Vault, Wanted, message_key
+from sanitizer.text import CLASSES, DeclaredText, Policy, Segmented
+
+MAX_PREVIEWED = 10_000
+"""Texts whose previews are remembered until one of them is adopted."""
+MAX_SENT = 64
+"""Texts with links that are remembered, so that the links may come back restored."""
+_HAS_VALUE = re.compile(f"<(?:{'|'.join(sorted(VALUES))})_")
+"""Beginning of a placeholder that a formula may calculate with."""
+_OF_APIS = frozenset({"assistant", "arguments", "value"})
+"""Roles of texts that an API may have written: messages, and values in arguments."""
+
+Answered = SanitizedText | Sequence[SanitizedText]
+"""What an answer answers: a result of `sanitize`, or several, the last one answered."""
+_T = TypeVar("_T")
+
+
+class Message(NamedTuple):
+    """One text of a conversation, and the key under which its result is kept."""
+
+    key: bytes
+    role: str
+    text: str
+
+
+class Charges:
+    """The charges of one group of texts, by the number of the text. One thread uses it.
+
+    They are reserved before anything is drawn, and settled once for each text. If the block fails,
+    those still open are given back if nothing was drawn yet, and committed afterwards: once
+    something was drawn, whether and where a failure occurs may depend on private words.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._open: defaultdict[int, list[Charge]] = defaultdict(list)
+        self._drawn = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, of: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        for text in list(self._open) if error is not None else ():
+            self.settle(text, self._drawn)
+
+    def reserve(self, text: int, epsilon: float, certified: bool, key: bytes | None = None) -> None:
+        """Reserve the price of a text, or of one more draw for it.
+
+        Args:
+            key: of the message that will be kept; a shared ledger charges it once.
+
+        Raises:
+            BudgetExceeded: the budget has less left.
+            NotCertified: a limit was set for a mechanism whose epsilon is not proved.
+        """
+        if self._budget.limited and not certified:
+            raise NotCertified("a budget needs a certified mechanism")
+        if epsilon:
+            self._open[text].append(self._budget.reserve(epsilon, key))
+
+    def start_drawing(self) -> None:
+        """Commit, instead of giving back, whatever is still open when something fails from here."""
+        self._drawn = True
+
+    def settle(self, text: int, released: bool) -> None:
+        """Commit the charge of a text whose draw was released, or give it back."""
+        charges = self._open[text]
+        while charges:
+            charges[-1].commit() if released else charges[-1].release()
+            charges.pop()  # only now: a failed commit is tried again on the way out
+
+
+class Previews:
+    """Prices of the previews that were drawn, by text. Safe for many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._prices: OrderedDict[bytes, dict[tuple[bytes, str], float]] = OrderedDict()
+
+    def note(self, text: bytes, draw: tuple[bytes, str], price: float) -> None:
+        """Note a preview: the key of its message, and what was drawn."""
+        with self._lock:
+            self._prices.setdefault(text, {})[draw] = price
+            self._prices.move_to_end(text)
+            if len(self._prices) > MAX_PREVIEWED:
+                self._prices.popitem(last=False)
+
+    def of(self, text: bytes) -> dict[tuple[bytes, str], float]:
+        """Return the prices of a text's previews."""
+        with self._lock:
+            return dict(self._prices.get(text, {}))
+
+
+class ModelLoader:
+    """Loads what one mechanism needs at first use. Safe for many threads."""
+
+    def __init__(self, models: Models, mechanism: WordMechanism) -> None:
+        self.models = models
+        self._mechanism = mechanism
+        self._loaded: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def _once(self, name: str, load: Callable[[], _T]) -> _T:
+        if name not in self._loaded:
+            with self._lock:
+                if name not in self._loaded:
+                    self._loaded[name] = load()
+        found: _T = self._loaded[name]
+        return found
+
+    def class_draws(self) -> ClassDraws:
+        """Return what draws stand-ins within classes; raise ModelError."""
+        return self._once("draws", lambda: ClassDraws(self._mechanism, *self.models.tables()))
+
+    def detector(self) -> Detector:
+        """Return what finds private things; raise ModelError."""
+        return self._once("detector", lambda: detector_for(self.models))
+
+    def words(self) -> LoadedModels:
+        """Return what draws words one by one; raise ModelError."""
+        return self._once("words", lambda: load_models(self.models, self._mechanism))
+
+
+class Conversation:
+    """The stages of one Sanitizer, and what its conversation holds. Safe for many threads.
+
+    Applications use the methods of `Sanitizer`, which charge the budget and keep what was released;
+    audits, attacks and API adapters need the stages singly.
+
+    Args:
+        settings: what decides what is released.
+        loader: of the models.
+        vault: holds table, messages and answers.
+        conversation: its name.
+        extractor: rewrites answers for the original prompt; None restores identifiers only.
+        preview: results are previews, which only other previews find.
+        responses: the answers that the vault holds; default read anew.
+        previews: what was drawn without a charge, in all conversations.
+
+    Attributes:
+        remember, watch, unwatch, align, n_turns, restored_in: of `ResponseMemory`, for this
+            conversation. class_draws: returns what draws within classes; raises ModelError.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        loader: ModelLoader,
+        vault: Vault,
+        conversation: str,
+        extractor: Extractor | str | None,
+        preview: bool = False,
+        responses: ResponseMemory | None = None,
+        previews: Previews | None = None,
+    ) -> None:
+        policy = settings.policy
+        self.settings, self.vault, self.conversation = settings, vault, conversation
+        self.extractor, self.preview = extractor, preview
+        self._loader, self.class_draws = loader, loader.class_draws
+        self._previews = previews or Previews()
+        responses = responses or ResponseMemory(vault, answer_record(policy))
+        self._responses = responses
+        self.remember = partial(responses.remember, conversation)
+        self.watch = partial(responses.watch, conversation)
+        self.unwatch = partial(responses.unwatch, conversation)
+        self.align = partial(responses.align, conversation)
+        self.n_turns = partial(responses.n_turns, conversation)
+        self.restored_in = partial(responses.restored, conversation)
+        # What is looked at while somebody types is numbered apart: numbers tell how often.
+        self._tables = vault.scratch(conversation) if preview and policy.perturb else vault
+        self._known = partial(self._tables.known, conversation)
+        detected = CLASSES if policy.detector != "none" else set(CLASSES) - {"ID"}
+        self._identifiers = KnownIdentifiers(self._known, detected)
+        self._light: Conversation | None = None
+        self._prompts = RecentPrompts()
+        self._sent: deque[str] = deque(maxlen=MAX_SENT)
+        self._results: deque[SanitizedText] = deque(maxlen=MAX_SENT)
+        self._quotes = False
+
+    def derive(
+        self,
+        conversation: str | None = None,
+        policy: Policy | str | Path | dict[str, Any] | None = None,
+        mechanism: WordMechanism | None = None,
+        vault: Vault | None = None,
+        preview: bool = False,
+    ) -> Conversation:
+        """Return another one, or this one under other settings; see `Sanitizer.derive`."""
+        old = self.settings
+        rules = old.policy if policy is None else Policy.load(policy)
+        mechanism = mechanism or (rules.mechanism if policy else None) or old.mechanism
+        name = self.conversation if conversation is None else conversation
+        if vault is None:
+            scratch = preview and not rules.perturb
+            vault = self.vault.scratch(name) if scratch else self.vault
+        return Conversation(
+            replace(old, mechanism=mechanism, policy=rules),
+            self._loader
+            if mechanism == old.mechanism
+            else ModelLoader(self._loader.models, mechanism),
+            vault,
+            name,
+            self.extractor,
+            preview or self.preview,
+            self._responses if vault is self.vault else None,
+            self._previews,
+        )
+
+    @property
+    def answers(self) -> Conversation:
+        """The conversation itself."""
+        return self
+
+    released = answers
+
+    def corrected(self, policy: Policy) -> Conversation:
+        """Return the same conversation under a policy that differs in its corrections alone."""
+        other = self.derive(None, policy, self.settings.mechanism, self.vault)
+        other._prompts, other._sent = self._prompts, self._sent
+        other._results, other._quotes = self._results, self._quotes
+        return other
+
+    def of_role(self, role: str) -> Conversation:
+        """Return it as the policy treats texts of a role: of some, identifiers alone."""
+        if self.treatment(role) != "identifiers":
+            return self
+        if self._light is None:
+            rules = replace(self.settings.policy.identifiers_only(), roles={})
+            self._light = self.derive(None, rules, self.settings.mechanism)
+        return self._light
+
+    def treatment(self, role: str) -> str:
+        """Return how the policy treats texts of a role: "public", "identifiers" or "treated"."""
+        return self.settings.policy.roles.get(role, "treated")
+
+    @property
+    def digest(self) -> str:
+        """Digest of policy, mechanism and models: what decides how a thing is read and drawn."""
+        detector = self.detector()
+        reader = "" if detector is None else detector.sha256
+        return hashlib.sha256(f"{self.settings.digest} {reader}".encode()).hexdigest()
+
+    def models(self) -> LoadedModels:
+        """Return the loaded model, tokenizer and engine.
+
+        Raises:
+            ValueError: the policy draws no words.
+            ModelError: a model is missing or damaged.
+        """
+        policy = self.settings.policy
+        if not policy.perturb:
+            raise ValueError(
+                f"policy must be one that draws words one by one (strict, words), got "
+                f"{policy.name!r}; for the classes that balanced draws: sanitizer advise --classes"
+            )
+        return self._loader.words()
+
+    def detector(self) -> Detector | None:
+        """Return what finds private things under this policy; None if nothing does.
+
+        Raises:
+            ModelError: a model or a list is missing or damaged.
+        """
+        return None if self.settings.policy.detector == "none" else self._loader.detector()
+
+    # ---- from a text to what leaves ----
+
+    def document(self, text: DeclaredText, role: str) -> Document:
+        """Find what is declared and what is hidden in a text before it is read.
+
+        Args:
+            role: all of the text is declared if the policy lets this role pass; APART if an API
+                may know the text, which is then not compared with the table.
+
+        Raises:
+            ValueError: longer than `max_chars`. PolicyError: refused content.
+        """
+        settings = self.settings
+        if self.treatment(role) == "public":
+            text = text.all_declared()
+        if len(text.text) > settings.max_chars:
+            raise ValueError(
+                f"text must have at most max_chars={settings.max_chars} characters, got "
+                f"{len(text.text)}; split it"
+            )
+        spans = self._known_spans(text.text, role)
+        policy, detector, name = settings.policy, self.detector(), self.conversation
+        return document(text.text, policy, text.declared, text.keep, spans, detector, name)
+
+    def recalled(self, document: Document) -> Reading | None:
+        """Return what was read in this text before: a chat sends its whole history each time."""
+        if not document.is_read:
+            return None
+        found: Reading | None = self._loader.detector().recalled(self._reading_key(document))
+        return found
+
+    def _reading_key(self, document: Document) -> bytes:
+        least = sorted(self.settings.policy.thresholds.items())
+        of = (self.conversation, document.text, document.spans, document.declared, least)
+        return self._loader.detector().key("reading", *of)
+
+    def view(self, document: Document) -> Opened:
+        """Part a text into its view, which everybody may see, and hidden runs; raise ModelError."""
+        return opened(document.text, document.spans, document.declared)
+
+    def read(self, view: Opened) -> list[Labelled]:
+        """Return the class of each word, each run read in sight of the view; raise ModelError."""
+        return self._loader.detector().labels(view, self.settings.policy.thresholds)
+
+    def entities(self, document: Document, view: Opened, words: Sequence[Labelled]) -> Reading:
+        """Join the words of one class to entities, and remember where they stand."""
+        detector = self._loader.detector()
+        found = entities(view, words, detector.alone(self.settings.policy.thresholds))
+        return detector.remembered(self._reading_key(document), found)
+
+    def policy(self, document: Document, reading: Reading | None, role: str) -> Segmented:
+        """Decide what is hidden: entities, and what is a thing of the conversation already.
+
+        Raises:
+            PolicyError: refused content.
+        """
+        known = no_things if role == APART else self._known
+        return segmented(document, self.settings.policy, reading, known)
+
+    def surrogates(
+        self, text: str, private: Segmented, role: str, source: Source, charges: Charges | None
+    ) -> MaskedText:
+        """Look up what is released for each thing; reserve, draw and assign what is new.
+
+        Args:
+            charges: None for audits, which release nothing.
+
+        Raises:
+            BudgetExceeded, NotCertified: nothing was drawn.
+            VaultError: the table is full or cannot be written.
+        """
+        settings, draws = self.settings, None
+        # Vectors and lists are English: in other languages the vault takes what would be drawn.
+        if private.language == "en" and any(unit.concept for unit in private.units):
+            draws = self.class_draws()
+        pieces = self.models().pieces if settings.policy.perturb else None
+        policy, mechanism = settings.policy, settings.mechanism
+        place = APART if role == APART else ""
+        n_new, values = 0, []
+        if private.units:
+            with self._tables.edit(self.conversation) as table:
+                if draws is not None:
+                    n_new = count_draws(table, private, policy, place)
+                if n_new and charges is not None:
+                    charges.reserve(0, settings.cost(n_new), mechanism.certified)
+                    charges.start_drawing()
+                values = surrogates(table, text, private, policy, source, place, draws, n_new)
+        return MaskedText(text, private, values, pieces, mechanism.consistent, n_new)
+
+    def record(self, masked: MaskedText) -> Record:
+        """State what was replaced in a text of which no words were drawn, and what that costs."""
+        detector = self.detector()
+        if detector is None:
+            return plain_record(masked, self.settings.policy)
+        drawn = self.vault.originals(self.conversation).drawn if self.settings.policy.drawn else {}
+        return detected_record(masked, self.settings, detector.sha256, drawn)
+
+    def mask(
+        self, text: str | DeclaredText, source: Source = SYSTEM_RANDOM, role: str = "user"
+    ) -> MaskedText:
+        """Return a text with its words hidden and its identifiers in the vault, uncharged.
+
+        Raises:
+            SanitizerError, TypeError, ValueError: as `Sanitizer.sanitize`.
+        """
+        document = self.document(DeclaredText.of(text), role)
+        reading = None
+        if document.is_read:
+            found, least = self._loader.detector(), self.settings.policy.thresholds
+            reading = found.read(document.text, document.taken, document.declared, least)
+        private = self.policy(document, reading, role)
+        return self.surrogates(document.text, private, role, source, None)
+
+    def draw(self, texts: Sequence[MaskedText], source: Source) -> list[SanitizedText]:
+        """Draw every word of the texts; return the results, neither charged nor kept."""
+        if not texts:
+            return []
+        models, settings = self.models(), self.settings
+        return [
+            SanitizedText(*choices.finish(), perturbed_record(choices, settings, models))
+            for choices in draw(texts, models, source)
+        ]
+
+    # ---- identifiers that the table knows ----
+
+    def _known_spans(self, text: str, role: str) -> Sequence[tuple[int, int, str]]:
+        """Return where identifiers of the conversation stand in a text, whatever is around them.
+
+        Where every word is drawn, none: there they are read like any other text. What an API may
+        know is not compared with the table.
+        """
+        if role == APART or self.settings.policy.perturb:
+            return ()
+        return self._followed().spans(text)
+
+    def _followed(self) -> KnownIdentifiers:
+        self._identifiers.follow(self._tables.originals(self.conversation))
+        return self._identifiers
+
+    def says_again(self, text: str, role: str, covered: Sequence[tuple[int, int]]) -> bool:
+        """Return True if an identifier of the conversation stands in what is left of a text.
+
+        What announces an identifier stands beside one occurrence of it, or in a later text.
+
+        Args:
+            covered: what was replaced, ascending.
+        """
+        starts = [start for start, _ in covered]
+        for start, _, _ in self._known_spans(text, role):
+            before = bisect_right(starts, start) - 1
+            if before < 0 or covered[before][1] <= start:
+                return True
+        return False
+
+    def known_number(self, spelling: str) -> str | None:
+        """Return the stand-in of a JSON number that is an identifier of the conversation."""
+        identifiers = self._followed()
+        if (form := identifiers.number(spelling)) is None:
+            return None
+        with self._tables.edit(self.conversation) as table:
+            return table.hide(Wanted(identifiers.kind(form), form))
+
+    # ---- what was released ----
+
+    def message(self, role: str, text: DeclaredText) -> Message:
+        """Return a text of this conversation with its key.
+
+        It is the only place that makes message keys: the same text in another role or conversation,
+        under another setting, or with something else declared public, is another message.
+        """
+        kind = "preview" if self.preview else "message"
+        settings = self.settings.digest + text.key
+        return Message(self._key(kind, settings, role, text.text), role, text.text)
+
+    def _key(self, kind: str, settings: str, role: str, text: str) -> bytes:
+        return message_key(self.vault.secret, kind, settings, self.conversation, role, text)
+
+    def known_result(self, message: Message) -> SanitizedText | None:
+        """Return the result already released for a message, or None. It costs nothing now."""
+        result = self.vault.get(message.key)
+        if result is None:
+            return None
+        # A preview keeps its price, for nobody has paid it.
+        return self.again(result) if self.preview else repeated(result)
+
+    def again(self, result: SanitizedText) -> SanitizedText:
+        """Return a preview with the stand-ins that things have here; raise VaultError."""
+        with self._tables.edit(self.conversation) as table:
+            return again(table, result)
+
+    def keep(self, message: Message, result: SanitizedText) -> SanitizedText:
+        """Keep a result unless the message has one already; return the one that is kept."""
+        return self.vault.put_first(message.key, result, self.conversation)
+
+    def note_preview(self, message: Message, result: SanitizedText) -> None:
+        """Note that a preview of a text was drawn under these settings, or is shown again."""
+        price = self.settings.cost(result.record.n_units)
+        self._previews.note(self._text_key(message), (message.key, _drawn(result)), price)
+
+    def price_of_choice(self, message: Message, preview: SanitizedText) -> float:
+        """Return the epsilon of a preview, and of all others of its text that were looked at.
+
+        Who has seen several draws chooses one of them by what it shows.
+
+        Raises:
+            ValueError: it is no preview of this text in this conversation.
+        """
+        prices = self._previews.of(self._text_key(message))
+        if not any(_drawn(preview) == drawn for _, drawn in prices):
+            raise ValueError(
+                "preview must be one of this text and conversation, drawn by this Sanitizer or one"
+                " derived from it (of many, the latest are known)"
+            )
+        return max(self.settings.cost(preview.record.n_units), sum(prices.values()))
+
+    def _text_key(self, message: Message) -> bytes:
+        # Whatever its role: all of its previews were seen.
+        return self._key("previews", "", "", message.text)
+
+    # ---- the way back ----
+
+    def resent(self, text: DeclaredText) -> DeclaredText | SanitizedText:
+        """Return a text of the assistant with what the API wrote of it declared.
+
+        Or the answer that it repeats. Where something is declared already, it stays as it is.
+        """
+        if text.declared or text.keep:
+            return text
+        (found,) = self.align([Resent("assistant", text.text)])
+        if isinstance(found, str):
+            return SanitizedText(found, (), answer_record(self.settings.policy))
+        return declared(text.text, found) if found else text
+
+    def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
+        """Return the result; remember what an answer to it may need.
+
+        Links in what the API wrote are not the user's, though they were sent: an answer that the
+        application changed a little comes back as a text like others.
+        """
+        if role not in _OF_APIS:
+            if MAY_LINK.search(result.text):
+                self._sent.append(result.text)
+            self._results.append(result)
+            self._quotes = self._quotes or OPENS in result.text
+        if self.extractor is not None and role == "user":
+            self._prompts.add(result)
+        return result
+
+    def restore(self, answer: str, prompt: Answered | None) -> RestoredAnswer:
+        """Restore a whole answer, and remember what was sent for the words it now shows."""
+        restored = self.rewritten(answer, prompt)
+        if restored.extracted:
+            (sent,) = self.align([Resent("assistant", answer)], sends=False)
+            if isinstance(sent, str):
+                self.remember_answer(sent, restored)
+        return restored
+
+    def rewritten(self, answer: str, prompt: Answered | None) -> RestoredAnswer:
+        """Restore a whole answer; what it shows is not remembered."""
+        return AnswerStream([answer], self._context(prompt), whole=True).answer()
+
+    def stream(self, pieces: Iterable[str], prompt: Answered | None) -> AnswerStream:
+        """Restore an answer that comes in pieces."""
+        return AnswerStream(pieces, self._context(prompt))
+
+    def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
+        """Let an answer go back as it came.
+
+        Chats send their whole history with each message. When `restored` comes in this role, edited
+        or not, what the API wrote of it leaves as it came, free of charge: the API that sent it
+        knows it, and learns only that it came back. What was put in is treated like any text.
+        Answers are kept in the vault.
+
+        Raises:
+            VaultError: the answer cannot be kept.
+        """
+        pieces = pieces_of(sent, restored, [self.restorer()])
+        self.remember([Passage(role, sent, restored, pieces, place=-1)])
+
+    def restorer(self, prompts: Sequence[SanitizedText] = ()) -> Restorer:
+        """Return a restorer of the identifiers that the vault holds now; raise VaultError.
+
+        Args:
+            prompts: what was sent for certain, however long ago: its links may be restored. If the
+                last one was a conversation of its own, that one's identifiers are restored.
+        """
+        own = prompts[-1] if prompts and prompts[-1].conversation else None
+        originals = self.vault.originals(own.conversation if own else self.conversation)
+        if own and not originals:  # forgotten by the vault; what was replaced is known all the same
+            originals = _originals_of(own)
+        guarded = self.settings.policy.wire.links == "guard"
+        sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
+        # Nothing is held back for a formula where an API was told of none.
+        computes = self._computes(prompts) and any(map(_HAS_VALUE.match, originals))
+        return Restorer(originals, Links(sent) if guarded else None, computes=computes)
+
+    def instruction(self, prompts: Sequence[SanitizedText] | None = None) -> str:
+        """Return what an API must be told to calculate with hidden values, or "".
+
+        Args:
+            prompts: what a request holds; default the latest texts of the conversation.
+        """
+        texts = self._results if prompts is None else prompts
+        hides = any(each.kind in VALUES for text in texts for each in text.replacements)
+        told = hides or self.settings.policy.wire.formulas is True
+        return INSTRUCTION if told and self._computes(prompts or ()) else ""
+
+    def _computes(self, prompts: Sequence[SanitizedText]) -> bool:
+        """Return True if formulas of answers are computed: not where a text holds some itself."""
+        formulas = self.settings.policy.wire.formulas
+        if formulas != "auto" or self.settings.policy.detector == "none":
+            return formulas is True
+        return not (self._quotes or any(OPENS in each.text for each in prompts))
+
+    def _context(self, prompt: Answered | None) -> AnswerContext:
+        if isinstance(prompt, SanitizedText):
+            prompt = [prompt]
+        prompts = self._prompts.last() if prompt is None else tuple(prompt)
+        if not all(isinstance(each, SanitizedText) for each in prompts):
+            raise TypeError(
+                "prompt must be what sanitize returned, or a sequence of that, not text"
+            )
+        return AnswerContext(self.restorer(prompts), self.extractor, prompts, self.settings.policy)
+
+    def read_once(self) -> AbstractContextManager[None]:
+        """Read the table of the conversation once in the block, as far as the vault can."""
+        reads: Callable[[str], AbstractContextManager[None]] | None
+        reads = getattr(self.vault, "read_once", None)
+        return nullcontext() if reads is None else reads(self.conversation)
+
+
+def no_things(forms: object) -> dict[str, str]:
+    """Return that none of these forms is a thing of a conversation."""
+    return {}
+
+
+def _originals_of(result: SanitizedText) -> Originals:
+    """Return what stands for what in one text, placeholders only."""
+    found = [(each.replacement, each.original) for each in result.replacements]
+    return Originals({value: original for value, original in found if value.startswith("<")})
+
+
+def pieces_of(sent: str, shown: str, restorers: Iterable[Restorer]) -> tuple[Piece, ...]:
+    """Return the stretches of an answer, restored ones apart from what the API wrote.
+
+    An answer that was rewritten is one stretch.
+    """
+    if sent == shown:
+        return (Piece(sent, shown),)
+    for restorer in restorers:
+        parts, _ = restorer.parts(sent)
+        pieces = [Piece(p.text, p.text if p.original is None else p.original) for p in parts]
+        if "".join(piece.shown for piece in pieces) == shown:
+            return tuple(piece for piece in pieces if piece.sent)
+    return (Piece(sent, shown),)
+
+
+def _drawn(result: SanitizedText) -> str:
+    """Return what was drawn of a text, whatever the numbers of its placeholders are."""
+    return "\0".join(each.replacement for each in result.replacements if each.kind.islower())
+
+
+def repeated(result: SanitizedText) -> SanitizedText:
+    """Return a result released before as it is repeated now, at no cost."""
+    return replace(result, record=replace(result.record, charged=0.0))

@@ -1,0 +1,215 @@
+"""How what is released fits its sentence: natural names, and the plural of a group of people.
+
+Natural names ("Lena Okoro" for a person, a firm or a place) come from packaged public lists. What
+is drawn depends on visible text and on earlier names: the language, a title or a pronoun beside the
+place, words that a name must not be taken for. Nothing is excluded, or chosen, because of the name
+that is replaced: the same random numbers give the same name for any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from sanitizer.randomness import Source
+from sanitizer.storage import name_marks
+from sanitizer.text import Segmented, Unit, word_list
+
+OF_PEOPLE = frozenset(["BELIEF", "ORIGIN"])
+"""Classes whose names may stand for many people."""
+_MANY_BEFORE = re.compile(
+    r"(?i)(?<!\w)(?:all|both|few|many|most|other|several|some|these|those|among|between|"
+    r"do|don['\u2019]t)[ \u00a0]\Z"
+)
+_MANY_AFTER = re.compile(
+    r"(?i)[ \u00a0](?:who[ \u00a0])?(?:are|aren['\u2019]t|were|weren['\u2019]t|have|"
+    r"haven['\u2019]t|do|don['\u2019]t)(?!\w)"
+)
+_ALONE_AFTER = re.compile(
+    r"(?i)[.,;:!?)\n]|\Z|[ \u00a0](?:and|at|believe|bury|can|celebrate|drink|eat|fast|from|in|live|"
+    r"marry|meditate|must|not|observe|of|on|or|pray|should|think|to|under|want|wear|who|will|with|"
+    r"worship|would)(?!\w)"
+)
+_FIRST = re.compile(
+    r"(?i)(?:\A|[.!?:][ \u00a0]|\n|\b(?:because|how|that|when|where|why)[ \u00a0])\Z"
+)
+_ACT = re.compile(
+    r"(?i)[ \u00a0](?:believe|bury|celebrate|drink|eat|fast|live|marry|meditate|observe|pray|think|"
+    r"want|wear|worship)(?!\w)"
+)
+_OPENED = re.compile(
+    r"(?i)[ \u00a0](?:also|always|believe|from|get|have|in|like|never|often|say|seem|sometimes|"
+    r"tend|usually|who)(?!\w)"
+)
+_ACT_ALONE = re.compile(
+    r"(?i)[ \u00a0](?:believe|bury|celebrate|eat|live|marry|meditate|observe|pray|think|wear|"
+    r"worship)(?!\w)"
+)
+_HELPED = re.compile(
+    r"(?i)(?:\b(?:can|could|d(?:id|oes)(?:n['\u2019]t)?|hear|heard|help(?:ed|s)?|lets?|ma[dk]es?|may|"
+    r"might|must|saw|see|shall|should|watch(?:ed)?|will|would)\b[^.!?\n]*|"
+    r"(?<!\w)(?:an?|any|each|every|no|one|that|this)[ \u00a0])\Z"
+)
+"""Visible text around the name of a group of people that says that many are meant."""
+
+
+def plural_places(text: str, units: Sequence[Unit]) -> frozenset[int]:
+    """Return where the units begin that stand for many people, told by visible text alone."""
+    found = []
+    for i, unit in enumerate(units):
+        if unit.kind in OF_PEOPLE:
+            before = text[units[i - 1].end if i else 0 : unit.start]
+            after = text[unit.end : units[i + 1].start if i + 1 < len(units) else len(text)]
+            whole = after if i + 1 == len(units) else f"{after}x"  # a unit is no end
+            if (
+                _MANY_AFTER.match(whole)
+                or (_MANY_BEFORE.search(before) and _ALONE_AFTER.match(whole))
+                or ((i == 0 or before) and _acts(before, whole))
+            ):
+                found.append(unit.start)
+    return frozenset(found)
+
+
+def _acts(before: str, after: str) -> bool:
+    """Return True if a bare name between the two does what only several people do."""
+    if _FIRST.search(before) and (_ACT.match(after) or _OPENED.match(after)):
+        return True
+    return _ACT_ALONE.match(after) is not None and _HELPED.search(before) is None
+
+
+TRIES = 64
+"""Names that are drawn before a placeholder is taken: so many may be excluded."""
+_FEMALE = re.compile(
+    r"(?i)(?<!\w)(?:ms|mrs|miss|madam|lady|mother|mum|mom|wife|daughter|sister|aunt|grandmother|"
+    r"girlfriend|frau|mutter|schwester|tochter|mme|mlle|madame|sra|srta|se\u00f1ora|do\u00f1a)"
+    r"\.?,?[ \u00a0]\Z"
+)
+_MALE = re.compile(
+    r"(?i)(?<!\w)(?:mr|sir|father|dad|husband|son|brother|uncle|grandfather|boyfriend|herr|herrn|"
+    r"vater|bruder|sohn|monsieur|sr|se\u00f1or|don)\.?,?[ \u00a0]\Z"
+)
+_SHE = frozenset("she her hers herself elle ella".split())
+_HE = frozenset("he him his himself".split())
+_WORD = re.compile(r"\w+")
+_SENTENCE_END = re.compile(r"[.!?\n\u2026]")
+_FIRMS = ("Group", "Partners", "Services", "Systems", "Holdings", "Consulting", "Industries")
+"""Second words of firms; public, and never restored by themselves."""
+
+
+class Setting(NamedTuple):
+    """What visible text tells of the place of a name.
+
+    Attributes:
+        language: that of the names, English where there are none of the text's. gender: "female",
+            "male", or "" if it tells nothing.
+    """
+
+    language: str
+    gender: str
+
+
+class Names:
+    """Draws natural names for the units of one text.
+
+    Args:
+        text: the original. segmented: its units. classes: those that get natural names.
+    """
+
+    def __init__(self, text: str, segmented: Segmented, classes: Collection[str]) -> None:
+        self._classes = classes
+        known = segmented.language in _people() and segmented.language in _towns()
+        language = segmented.language if known and segmented.language else "en"
+        self._settings: dict[tuple[str, str], Setting] = {}
+        units = segmented.units
+        self._visible = _visible(text, units)
+        for before, unit, after in zip([None, *units], units, [*units[1:], None], strict=False):
+            if unit.kind not in classes or (unit.kind, unit.text) in self._settings:
+                continue
+            ahead = text[before.end if before else 0 : unit.start]
+            behind = text[unit.end : after.start if after else len(text)]
+            setting = Setting(language, _gender(ahead, behind))
+            self._settings[unit.kind, unit.text] = setting
+
+    def draw(self, kind: str, original: str, taken: Collection[str], source: Source) -> str | None:
+        """Draw a name for a thing; None if its class gets none, or if too many are excluded.
+
+        Args:
+            original: only tells the place. taken: marks of earlier names (`name_marks`).
+        """
+        setting = self._settings.get((kind, original))
+        if setting is None:
+            return None
+        for _ in range(TRIES):
+            words = _drawn(kind, setting, source)
+            folded = [word.casefold() for word in words]
+            if self._visible.isdisjoint(folded) and _marks(words).isdisjoint(taken):
+                return " ".join(words)
+        return None
+
+
+def _marks(words: Sequence[str]) -> set[str]:
+    return {mark for word in words if word not in _FIRMS for mark in name_marks(word)}
+
+
+def _drawn(kind: str, setting: Setting, source: Source) -> tuple[str, ...]:
+    """Return the words of a name; how many numbers are drawn depends on kind and setting only."""
+    people = _people()[setting.language]
+    if kind == "PLACE":
+        return (_one_of(_towns()[setting.language], source),)
+    family = _one_of(people["family"], source)
+    if kind == "ORGANIZATION":
+        return family, _one_of(_FIRMS, source)
+    gender = setting.gender or ("female", "male")[source.randbelow(2)]
+    return _one_of(people[gender], source), family
+
+
+def _one_of(names: Sequence[str], source: Source) -> str:
+    return names[source.randbelow(len(names))]
+
+
+def _visible(text: str, units: Sequence[Unit]) -> frozenset[str]:
+    """Return the words of a text outside of its units, folded."""
+    found: set[str] = set()
+    at = 0
+    for start, end in [*((unit.start, unit.end) for unit in units), (len(text), len(text))]:
+        found |= {word.casefold() for word in _WORD.findall(text[at:start])}
+        at = end
+    return frozenset(found)
+
+
+def _gender(ahead: str, behind: str) -> str:
+    """Return what the visible text beside a name tells: a title or relation before, or a pronoun.
+
+    Args:
+        ahead, behind: visible text up to the unit before, and up to the one after.
+
+    Example:
+        >>> _gender("Dear Ms. ", " wrote."), _gender("Then ", " lost his keys"), _gender("", "")
+        ('female', 'male', '')
+    """
+    for pattern, gender in ((_FEMALE, "female"), (_MALE, "male")):
+        if pattern.search(ahead):
+            return gender
+    end = _SENTENCE_END.search(behind)
+    for word in _WORD.findall(behind[: end.start() if end else len(behind)]):
+        if word.lower() in _SHE | _HE:
+            return "female" if word.lower() in _SHE else "male"
+    return ""
+
+
+@cache
+def _people() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for line in word_list("people.txt", "classes"):
+        group, _, names = line.partition(" = ")
+        language, kind = group.split()
+        found.setdefault(language, {})[kind] = tuple(names.split())
+    return found
+
+
+@cache
+def _towns() -> Mapping[str, tuple[str, ...]]:
+    lines = [line.partition(" = ") for line in word_list("towns.txt", "classes")]
+    return {language: tuple(names.split()) for language, _, names in lines}

@@ -1,0 +1,17 @@
+"""A text split by a policy without a detector, in a conversation that knows nothing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sanitizer.detect import document, segmented
+from sanitizer.text import Policy, Segmented
+
+
+def split(
+    text: str,
+    policy: Policy,
+    declared: Sequence[tuple[int, int]] = (),
+    keep: tuple[str, ...] = (),
+) -> Segmented:
+    return segmented(document(text, policy, declared, keep), policy, None, lambda forms: {})
