@@ -16,6 +16,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Passage, Sanitizer
 from sanitizer.results import SanitizedText
 from sanitizer.storage import Drawn, Originals
+from sanitizer.wire.endpoints import Endpoint
 from sanitizer.wire.find_text import (
     ARGUMENTS_ROLE,
     SpelledNumber,
@@ -45,14 +46,6 @@ TextPath = tuple[str | int, ...]
 """Position of a text in its stream: keys, and places in lists."""
 
 _ANSWERS = {**ANSWERS, **messages.ANSWERS, **gemini.ANSWERS, **ollama.ANSWERS}
-_LISTS = {
-    "chat/completions": "choices",
-    "completions": "choices",
-    "responses": "output",
-    "embeddings": "data",
-    "messages": "content",
-}
-_COUNTED = {"messages/count_tokens": "input_tokens", "countTokens": "totalTokens"}
 _SPOKEN = ("chat/completions", "responses", "messages", "generateContent", "api/chat")
 _TEXT_PARTS = ("text", "output_text")
 
@@ -556,7 +549,7 @@ class Channels:
 
 
 def restored_body(
-    endpoint: str,
+    endpoint: Endpoint,
     status: int,
     body: bytes,
     restoration: Restoration,
@@ -569,7 +562,7 @@ def restored_body(
     Not protected: tokens in `logprobs` stay as the API wrote them, placeholders too.
 
     Args:
-        endpoint: one of ENDPOINTS.
+        endpoint: that answers.
         status: HTTP status of the answer.
         body: bytes of the answer.
         restoration: of the answer.
@@ -587,8 +580,8 @@ def restored_body(
         raise UpstreamError("the API answered with something that is not a JSON object")
     if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
-    telling = "" if endpoint in _SPOKEN else None
-    restored = restoration.document(_ANSWERS[endpoint], document, telling)
+    telling = "" if endpoint.name in _SPOKEN else None
+    restored = restoration.document(_ANSWERS[endpoint.name], document, telling)
     written = _rewritten(document, restored if stamp is None else stamp(restored), body)
     restoration.settle()
     return written
@@ -600,15 +593,13 @@ def stamped_body(body: bytes, stamp: Stamp) -> bytes:
     return body if document is None else dumps(stamp(document))
 
 
-def _is_of(endpoint: str, document: dict[str, Any]) -> bool:
+def _is_of(endpoint: Endpoint, document: dict[str, Any]) -> bool:
     """Return True if a document has what makes it an answer of this endpoint."""
-    if (counted := _COUNTED.get(endpoint)) is not None:
-        return isinstance(document.get(counted), SpelledNumber)
-    if endpoint in gemini.ANSWERS:
-        return not gemini.KNOWN.isdisjoint(document)
-    if endpoint in ollama.ANSWERS:
-        return "done" in document
-    return isinstance(document.get(_LISTS[endpoint]), list)
+    if not endpoint.answer:
+        return not _ANSWERS[endpoint.name].fields.keys().isdisjoint(document)
+    field, kind = endpoint.answer.split()
+    kinds = {"list": list, "number": SpelledNumber, "any": object}
+    return field in document and isinstance(document[field], kinds[kind])
 
 
 def _rewritten(document: Any, restored: Any, body: bytes) -> bytes:
@@ -700,11 +691,11 @@ def _list(value: Any, key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _plain_error(endpoint: str, status: int) -> bytes:
+def _plain_error(endpoint: Endpoint, status: int) -> bytes:
     message = f"the API answered with status {status} and a body that is not JSON, left out here"
-    if endpoint in ollama.REQUESTS:
+    if endpoint.format == "ollama":
         return dumps({"error": message})
-    if endpoint in messages.REQUESTS:
+    if endpoint.format == "anthropic":
         return dumps({"type": "error", "error": {"type": "api_error", "message": message}})
     return dumps(
         {"error": {"message": message, "type": "upstream_error", "param": None, "code": None}}

@@ -17,6 +17,7 @@ from sanitizer.pipeline import APART, Sanitizer
 from sanitizer.results import Record, SanitizedText
 from sanitizer.text import DeclaredText
 from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
+from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import EventStream, LineStream, restored_stream
 from sanitizer.wire.find_text import (
     LIGHT_ROLE,
@@ -34,7 +35,7 @@ from sanitizer.wire.find_text import (
 from sanitizer.wire.formats import gemini, messages, ollama
 from sanitizer.wire.headers import WireRecord
 from sanitizer.wire.history import Places, n_told_tools, places, quoted, recognize
-from sanitizer.wire.shapes import READ, REQUESTS, endpoint, names_in
+from sanitizer.wire.shapes import REQUESTS
 
 MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
@@ -51,10 +52,9 @@ MAX_TOLD = 200
 _ANNOUNCEMENT = re.compile(r"[^\n.!?;]{1,64}\Z")
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
 _REQUESTS = {**REQUESTS, **messages.REQUESTS, **gemini.REQUESTS, **ollama.REQUESTS}
-_STREAMLESS = (READ, "embeddings", "messages/count_tokens", "generateContent", "countTokens")
-_EVENTS, _LINES = "text/event-stream", "application/x-ndjson"
+_STREAM_TYPES = {"events": "text/event-stream", "lines": "application/x-ndjson"}
 # Cached because few paths are let through, and those come again and again.
-_endpoint = lru_cache(maxsize=64)(endpoint)
+_endpoint = lru_cache(maxsize=64)(find_endpoint)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Exchange:
     body: bytes = field(repr=False)
     record: WireRecord
     streams: bool
-    _endpoint: str = field(repr=False)
+    _endpoint: Endpoint = field(repr=False)
     _sanitizer: Sanitizer = field(repr=False)
     _in_json: bool = field(default=False, repr=False)
     _places: Places = field(default_factory=Counter, repr=False)
@@ -98,7 +98,7 @@ class Exchange:
     @property
     def stream_type(self) -> str:
         """Media type of the endpoint's streams."""
-        return _LINES if self._endpoint in ollama.REQUESTS else _EVENTS
+        return _STREAM_TYPES.get(self._endpoint.stream, _STREAM_TYPES["events"])
 
     def is_stream(self, content_type: str) -> bool:
         """Return True if an answer of this type is a stream of the endpoint's events."""
@@ -129,7 +129,7 @@ class Exchange:
         Raises:
             UpstreamError: a 2xx body that is not this endpoint's JSON. VaultError.
         """
-        if self._endpoint != READ:
+        if self._endpoint.treatment == "treated":
             restoration = self._restoration(self._prompts if rewrite else ())
             return restored_body(self._endpoint, status, body, restoration, stamp)
         return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
@@ -144,12 +144,12 @@ class Exchange:
         Raises:
             UpstreamError: the answer is no event stream, or the endpoint has none.
         """
-        if self._endpoint in _STREAMLESS or not self.is_stream(content_type):
+        if not self._endpoint.stream or not self.is_stream(content_type):
             raise UpstreamError("the API did not answer with an event stream")
         return restored_stream(self._endpoint, self._restoration(), stamp)
 
     def _restoration(self, prompts: tuple[SanitizedText, ...] = ()) -> Restoration:
-        in_parts = self._endpoint in gemini.REQUESTS
+        in_parts = self._endpoint.format == "gemini"
         return Restoration(
             self._sanitizer,
             self._in_json,
@@ -174,7 +174,7 @@ class Filter:
     >>> filter.request("GET", "/v1/files", {}, b"").body
     Traceback (most recent call last):
         ...
-    sanitizer.errors.RequestRefused: this method and path are not let through; ...
+    sanitizer.errors.RequestRefused: this method and path are not let through (files ...
 
     Args:
         sanitizer: Sanitizer of the conversation.
@@ -220,13 +220,13 @@ class Filter:
         """
         if "websocket" in headers.get("upgrade", "").lower():
             raise RequestRefused("WebSocket connections are not let through", "endpoint", 404)
-        name = _endpoint(method, path, tuple(self._rules.endpoints))
-        if any(sure_kind(each) for each in names_in(path)):
+        endpoint, names = _endpoint(method, path, tuple(self._rules.endpoints))
+        if any(sure_kind(each) for each in names):
             raise RequestRefused("an identifier stands where a name is required", "endpoint", 404)
         if method == "GET":
-            return self._read(name, body)
+            return self._read(endpoint, body)
         document = self._document(headers, body)
-        embeds = name == "embeddings"
+        embeds = endpoint.name == "embeddings"
         if embeds and self._rules.embeddings == "refuse":
             raise RequestRefused(
                 "the policy refuses embeddings: replaced words break search without a sign"
@@ -234,14 +234,14 @@ class Filter:
                 "embeddings",
             )
         with self._sanitizer.inner.read_once():
-            return self._exchange(name, document, embeds)
+            return self._exchange(endpoint, document, embeds)
 
-    def _exchange(self, name: str, document: dict[str, Any], embeds: bool) -> Exchange:
+    def _exchange(self, endpoint: Endpoint, document: dict[str, Any], embeds: bool) -> Exchange:
         """Return a request to an endpoint, released, with what restores its answer."""
         finder = TextFinder(media=self._rules.images == "pass", all_keys=self._all_keys)
-        found = finder.find(_REQUESTS[name], document)
+        found = finder.find(_REQUESTS[endpoint.name], document)
         said = places(finder)
-        in_pieces = name in gemini.REQUESTS and gemini.comes_in_pieces(document)
+        in_pieces = endpoint.format == "gemini" and gemini.comes_in_pieces(document)
         n_turns = recognize(finder, self._sanitizer, in_pieces)
         all_light = embeds and self._rules.embeddings == "identifiers"
         _check_joins(finder.slots)
@@ -254,13 +254,13 @@ class Filter:
         record = replace(record, n_claims_ended=n_ended, untouched=dict(finder.left))
         self._hide_numbers(finder.numbers)
         if told_how:
-            _instruct(name, found, told_how)
+            _instruct(endpoint, found, told_how)
         # From the table as it is now: an answer has no other stand-ins than were sent before.
         restorer = self._sanitizer.inner.restorer()
-        n_choices = _n_choices(name, document)
+        n_choices = _n_choices(endpoint.name, document)
         asked = (_asks_for_json(document), said, n_choices, prompts, n_turns, restorer)
-        streams = _asks_for_stream(name, document)
-        return Exchange(dumps(found), record, streams, name, self._sanitizer, *asked)
+        streams = _asks_for_stream(endpoint, document)
+        return Exchange(dumps(found), record, streams, endpoint, self._sanitizer, *asked)
 
     def _hide_numbers(self, slots: Sequence[TextSlot]) -> None:
         """Write numbers that are identifiers as strings: known ones, or by form and name."""
@@ -345,11 +345,11 @@ class Filter:
         whole = named[0].start == begin and n_named == len(text)
         return n_named > n_alone and (whole or not self._sanitizer.policy.perturb)
 
-    def _read(self, name: str, body: bytes) -> Exchange:
+    def _read(self, endpoint: Endpoint, body: bytes) -> Exchange:
         if body:
             raise RequestRefused("a request that reads may have no body", "endpoint", 404)
         record = WireRecord.of(self._sanitizer.policy.name, ())
-        return Exchange(b"", record, False, name, self._sanitizer)
+        return Exchange(b"", record, False, endpoint, self._sanitizer)
 
     def _document(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         """Read the body, which has to be a JSON object."""
@@ -490,23 +490,23 @@ def _named(key: str, text: str) -> str:
     return f"{key}: {text}" if _KEY.fullmatch(key) else text
 
 
-def _asks_for_stream(name: str, document: dict[str, Any]) -> bool:
-    if name in gemini.REQUESTS:
-        return name == "streamGenerateContent"
+def _asks_for_stream(endpoint: Endpoint, document: dict[str, Any]) -> bool:
+    if endpoint.format == "gemini":
+        return endpoint.stream != ""
     # Ollama streams unless it is told not to.
-    return document.get("stream", name in ollama.REQUESTS) is True
+    return document.get("stream", endpoint.format == "ollama") is True
 
 
-def _instruct(name: str, released: dict[Any, Any], told: str) -> None:
+def _instruct(endpoint: Endpoint, released: dict[Any, Any], told: str) -> None:
     """Tell the API how to write formulas: one text, always the same, where its system prompt is.
 
     Requests without such a place, as completions are, stay as they are.
     """
-    place = _INSTRUCTED.get(name)
-    if name in gemini.REQUESTS and "system_instruction" in released:
+    place = endpoint.system
+    if endpoint.format == "gemini" and "system_instruction" in released:
         place = "system_instruction"
-    inner = released.get(place) if place else None
-    if name in gemini.REQUESTS:
+    inner = released.get(place)
+    if endpoint.format == "gemini":
         if place not in released:
             released[place] = inner = {"parts": []}
         parts = inner.get("parts") if isinstance(inner, dict) else None
@@ -517,7 +517,7 @@ def _instruct(name: str, released: dict[Any, Any], told: str) -> None:
             inner.insert(0, {"role": "system", "content": told})
     elif isinstance(inner, list):
         inner.append({"type": "text", "text": told})
-    elif place is not None:
+    elif place:
         before = inner.text if isinstance(inner, TextSlot) else inner
         released[place] = f"{before}\n\n{told}" if before else told
 
@@ -536,13 +536,6 @@ def _told_in_first(messages: list[Any], told: str) -> bool:
 
 _SAID = frozenset(["user", "system", "developer", "tool"])
 """Roles of texts about which an API may be asked."""
-_INSTRUCTED = {
-    **dict.fromkeys(("chat/completions", "api/chat"), "messages"),
-    **dict.fromkeys(("messages", "messages/count_tokens", "api/generate"), "system"),
-    **dict.fromkeys(gemini.REQUESTS, "systemInstruction"),
-    "responses": "instructions",
-}
-"""Endpoint -> where the system prompt of a request is."""
 
 
 def _n_choices(name: str, document: dict[str, Any]) -> int | None:
