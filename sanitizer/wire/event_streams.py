@@ -16,13 +16,13 @@ from typing import Any
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, Stamp
 from sanitizer.wire.endpoints import Endpoint
-from sanitizer.wire.find_text import dumps, loads
 from sanitizer.wire.formats.chat_events import Chunks
 from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.gemini_events import GeminiEvents
 from sanitizer.wire.formats.message_events import MessageEvents
 from sanitizer.wire.formats.ollama_events import OllamaEvents
 from sanitizer.wire.formats.response_events import EventFeed
+from sanitizer.wire.json_text import dumps, loads
 
 MAX_EVENT = 8_000_000
 """Longest event, in bytes; an image that is being generated may come in one."""

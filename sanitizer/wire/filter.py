@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from sanitizer.answers import Restorer
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.identifiers import find
 from sanitizer.pipeline import APART, Sanitizer
 from sanitizer.results import Record, SanitizedText
 from sanitizer.text import DeclaredText
-from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
+from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, stamped_body
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import EventStream, LineStream, restored_stream
-from sanitizer.wire.find_text import (
-    LIGHT_ROLE,
-    MIN_NUMBER,
-    SURE_KINDS,
-    SpelledNumber,
-    TextFinder,
-    TextSlot,
-    dumps,
-    loads,
-    person,
-    sure_kind,
-    whole_number,
-)
-from sanitizer.wire.formats import gemini, messages, ollama
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import Places, n_told_tools, places, quoted, recognize
-from sanitizer.wire.shapes import REQUESTS
+from sanitizer.wire.history import n_told_tools, places, quoted, recognize
+from sanitizer.wire.json_text import SpelledNumber, TextSlot, dumps, loads, whole_number
+from sanitizer.wire.shapes import request_shape
+from sanitizer.wire.walker import LIGHT_ROLE, MIN_NUMBER, SURE_KINDS, Walker, sure_kind
 
 MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
@@ -50,8 +36,8 @@ _GROUPED = frozenset(["CARD", "IBAN", "SSN"])
 MAX_TOLD = 200
 """Characters of the longest message that the one before it announces as a whole."""
 _ANNOUNCEMENT = re.compile(r"[^\n.!?;]{1,64}\Z")
+_FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
-_REQUESTS = {**REQUESTS, **messages.REQUESTS, **gemini.REQUESTS, **ollama.REQUESTS}
 _STREAM_TYPES = {"events": "text/event-stream", "lines": "application/x-ndjson"}
 # Cached because few paths are let through, and those come again and again.
 _endpoint = lru_cache(maxsize=64)(find_endpoint)
@@ -83,12 +69,7 @@ class Exchange:
     streams: bool
     _endpoint: Endpoint = field(repr=False)
     _sanitizer: Sanitizer = field(repr=False)
-    _in_json: bool = field(default=False, repr=False)
-    _places: Places = field(default_factory=Counter, repr=False)
-    _n_choices: int | None = field(default=None, repr=False)
-    _prompts: tuple[SanitizedText, ...] = field(default=(), repr=False)
-    _n_turns: int | None = field(default=None, repr=False)
-    _restorer: Restorer | None = field(default=None, repr=False)
+    _asked: Asked = field(default_factory=Asked, repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -130,7 +111,8 @@ class Exchange:
             UpstreamError: a 2xx body that is not this endpoint's JSON. VaultError.
         """
         if self._endpoint.treatment == "treated":
-            restoration = self._restoration(self._prompts if rewrite else ())
+            asked = self._asked if rewrite else replace(self._asked, prompts=())
+            restoration = Restoration(self._sanitizer, asked)
             return restored_body(self._endpoint, status, body, restoration, stamp)
         return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
 
@@ -146,20 +128,8 @@ class Exchange:
         """
         if not self._endpoint.stream or not self.is_stream(content_type):
             raise UpstreamError("the API did not answer with an event stream")
-        return restored_stream(self._endpoint, self._restoration(), stamp)
-
-    def _restoration(self, prompts: tuple[SanitizedText, ...] = ()) -> Restoration:
-        in_parts = self._endpoint.format == "gemini"
-        return Restoration(
-            self._sanitizer,
-            self._in_json,
-            self._places,
-            in_parts,
-            self._n_choices,
-            prompts,
-            self._n_turns,
-            self._restorer,
-        )
+        restoration = Restoration(self._sanitizer, replace(self._asked, prompts=()))
+        return restored_stream(self._endpoint, restoration, stamp)
 
 
 class Filter:
@@ -238,10 +208,10 @@ class Filter:
 
     def _exchange(self, endpoint: Endpoint, document: dict[str, Any], embeds: bool) -> Exchange:
         """Return a request to an endpoint, released, with what restores its answer."""
-        finder = TextFinder(media=self._rules.images == "pass", all_keys=self._all_keys)
-        found = finder.find(_REQUESTS[endpoint.name], document)
+        finder = Walker(media=self._rules.images == "pass", all_keys=self._all_keys)
+        found = finder.walk(request_shape(endpoint), document)
         said = places(finder)
-        in_pieces = endpoint.format == "gemini" and gemini.comes_in_pieces(document)
+        in_pieces = endpoint.format == "gemini" and _comes_in_pieces(document)
         n_turns = recognize(finder, self._sanitizer, in_pieces)
         all_light = embeds and self._rules.embeddings == "identifiers"
         _check_joins(finder.slots)
@@ -255,12 +225,18 @@ class Filter:
         self._hide_numbers(finder.numbers)
         if told_how:
             _instruct(endpoint, found, told_how)
-        # From the table as it is now: an answer has no other stand-ins than were sent before.
-        restorer = self._sanitizer.inner.restorer()
-        n_choices = _n_choices(endpoint.name, document)
-        asked = (_asks_for_json(document), said, n_choices, prompts, n_turns, restorer)
+        asked = Asked(
+            _asks_for_json(document),
+            said,
+            endpoint.format == "gemini",
+            _n_choices(endpoint.name, document),
+            prompts,
+            n_turns,
+            # From the table as it is now: an answer has no other stand-ins than were sent before.
+            self._sanitizer.inner.restorer(),
+        )
         streams = _asks_for_stream(endpoint, document)
-        return Exchange(dumps(found), record, streams, endpoint, self._sanitizer, *asked)
+        return Exchange(dumps(found), record, streams, endpoint, self._sanitizer, asked)
 
     def _hide_numbers(self, slots: Sequence[TextSlot]) -> None:
         """Write numbers that are identifiers as strings: known ones, or by form and name."""
@@ -439,7 +415,7 @@ def _released(
     results = _batch(sanitizer, texts, roles)
     for slot, result in zip(slots, results, strict=True):
         # Always, not only where something was replaced: that would tell whether anything was.
-        slot.text = person(result.text) if slot.kind == "person" else result.text
+        slot.text = _person(result.text) if slot.kind == "person" else result.text
         if slot.holds_json:
             values = {each.replacement for each in result.replacements if each.kind.isupper()}
             slot.text = quoted(slot.text, values)
@@ -455,6 +431,11 @@ def _batch(
         if not str(error).startswith("text must have at most"):
             raise
         raise RequestRefused("a text of the body is too long", "size", 413) from None
+
+
+def _person(text: str) -> str:
+    """Return a released name without the characters that the API forbids in names."""
+    return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
 
 
 def _check_joins(slots: Sequence[TextSlot]) -> None:
@@ -482,7 +463,8 @@ def _follow(one: TextSlot, two: TextSlot) -> bool:
     """Return True for two texts of one speaker, the second of which may go on with the first."""
     if one.role != two.role or one.kind != "text" or two.kind != "text" or one.key or two.key:
         return False
-    return one.field == two.field  # not as a title and what it is the title of
+    # Not as a title and what it is the title of.
+    return (one.field, one.n_results) == (two.field, two.n_results)
 
 
 def _named(key: str, text: str) -> str:
@@ -543,7 +525,9 @@ def _n_choices(name: str, document: dict[str, Any]) -> int | None:
     if name == "chat/completions":
         return _number_of(document.get("n"))
     if name == "streamGenerateContent":
-        return gemini.n_candidates(document, _number_of)
+        config = _generation_of(document)
+        of_both = (config.get(field) for field in ("candidateCount", "candidate_count"))
+        return _number_of(next((wanted for wanted in of_both if wanted is not None), None))
     return None
 
 
@@ -555,7 +539,10 @@ def _number_of(value: Any) -> int | None:
 
 
 def _asks_for_json(document: dict[str, Any]) -> bool:
-    if gemini.asks_for_json(document) or ollama.asks_for_json(document):
+    config, form = _generation_of(document), document.get("format")
+    if any(config.get(f) == "application/json" for f in ("responseMimeType", "response_mime_type")):
+        return True
+    if form == "json" or isinstance(form, dict):  # Ollama's: by name, or by a schema
         return True
     nested = [document.get(key) for key in ("text", "output_config")]
     forms = (
@@ -566,6 +553,33 @@ def _asks_for_json(document: dict[str, Any]) -> bool:
         isinstance(form, dict) and form.get("type") in ("json_object", "json_schema")
         for form in forms
     )
+
+
+def _generation_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with which Gemini writes, of both spellings of their field."""
+    found = [document.get(field) for field in ("generationConfig", "generation_config")]
+    return {k: v for each in reversed(found) if isinstance(each, dict) for k, v in each.items()}
+
+
+def _comes_in_pieces(document: Mapping[str, Any]) -> bool:
+    """Return True if a history has texts of the model next to each other, as SDKs keep a stream.
+
+    Told by what is there alone, never by what it says.
+    """
+    before: bool | None = None  # whether the part before is a thought; None if it is no text
+    contents = document.get("contents")
+    for content in contents if isinstance(contents, list) else []:
+        if not isinstance(content, dict) or content.get("role") != "model":
+            before = None
+            continue
+        parts = content.get("parts")
+        for part in parts if isinstance(parts, list) else []:
+            is_text = isinstance(part, dict) and isinstance(part.get("text"), str)
+            now = part.get("thought") is True if is_text else None
+            if now is not None and now == before:
+                return True
+            before = now
+    return False
 
 
 def _media_type(content_type: str) -> str:
