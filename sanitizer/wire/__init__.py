@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from sanitizer.wire.endpoints import format_of as format_of
     from sanitizer.wire.event_streams import EventStream as EventStream
     from sanitizer.wire.event_streams import Frames as Frames
-    from sanitizer.wire.event_streams import LineStream as LineStream
     from sanitizer.wire.event_streams import may_settle as may_settle
     from sanitizer.wire.filter import Exchange as Exchange
     from sanitizer.wire.filter import Filter as Filter
@@ -31,7 +30,7 @@ else:
         {
             "answers": ("Stamp",),
             "endpoints": ("ENDPOINTS", "Endpoint", "endpoint_of", "format_of"),
-            "event_streams": ("EventStream", "Frames", "LineStream", "may_settle"),
+            "event_streams": ("EventStream", "Frames", "may_settle"),
             "filter": ("Exchange", "Filter"),
             "headers": (
                 "WireRecord",

@@ -16,7 +16,7 @@ from sanitizer.results import Record, SanitizedText
 from sanitizer.text import DeclaredText
 from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, stamped_body
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
-from sanitizer.wire.event_streams import EventStream, LineStream, restored_stream
+from sanitizer.wire.event_streams import EventStream
 from sanitizer.wire.headers import WireRecord
 from sanitizer.wire.history import n_told_tools, places, quoted, recognize
 from sanitizer.wire.json_text import SpelledNumber, TextSlot, dumps, loads, whole_number
@@ -116,7 +116,7 @@ class Exchange:
             return restored_body(self._endpoint, status, body, restoration, stamp)
         return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
 
-    def stream(self, content_type: str, stamp: Stamp | None = None) -> EventStream | LineStream:
+    def stream(self, content_type: str, stamp: Stamp | None = None) -> EventStream:
         """Return what restores the events of an answer that is streamed.
 
         Args:
@@ -129,7 +129,7 @@ class Exchange:
         if not self._endpoint.stream or not self.is_stream(content_type):
             raise UpstreamError("the API did not answer with an event stream")
         restoration = Restoration(self._sanitizer, replace(self._asked, prompts=()))
-        return restored_stream(self._endpoint, restoration, stamp)
+        return EventStream(self._endpoint, restoration, stamp)
 
 
 class Filter:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sanitizer import Sanitizer
 from sanitizer.answers import Links, Restorer
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.event_streams import MAX_EVENT, EventStream, LineStream
+from sanitizer.wire.event_streams import MAX_EVENT, EventStream
 from sanitizer.wire.formats.response_events import KNOWN
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy
 
@@ -45,9 +45,7 @@ PIECES = st.lists(
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def stream(
-    path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = None
-) -> EventStream | LineStream:
+def stream(path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = None) -> EventStream:
     return send(
         {**chat(PROMPT), "input": PROMPT, "prompt": PROMPT, "stream": True, "n": 3}, sanitizer, path
     ).stream(SSE)
@@ -82,7 +80,7 @@ def call(arguments: str, index: int = 0) -> dict[str, Any]:
     return {"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}
 
 
-def through(filtered: EventStream | LineStream, raw: bytes, cuts: list[int] | None = None) -> bytes:
+def through(filtered: EventStream, raw: bytes, cuts: list[int] | None = None) -> bytes:
     places = sorted({c % (len(raw) + 1) for c in cuts or []})
     parts = [raw[a:b] for a, b in zip([0, *places], [*places, len(raw)], strict=True)]
     return b"".join([*[filtered.feed(part) for part in parts], filtered.finish()])

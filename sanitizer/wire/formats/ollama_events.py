@@ -13,22 +13,21 @@ _COMING = ("content", "thinking", "response")
 """Fields whose text comes in pieces."""
 
 
-class OllamaEvents(Events):
-    """Handler of the lines of an answer of /api/chat or /api/generate.
+class ChatLines(Events):
+    """Handler of the lines of an answer of /api/chat.
 
     A text is identified by its place in the line: ("message", "content"), or ("response",). Text
     held back comes in one more line before the one that says it is done; a thought ends where the
     text begins.
 
     Args:
-        endpoint: "api/chat" or "api/generate".
         restoration: of the answer.
     """
 
-    def __init__(self, endpoint: str, restoration: Restoration) -> None:
+    endpoint, role = "api/chat", "assistant"
+
+    def __init__(self, restoration: Restoration) -> None:
         super().__init__(restoration)
-        self._shape = shapes("ollama")[f"answer.{endpoint}"]
-        self._role = "assistant" if endpoint == "api/chat" else ""
         self._envelope: Json = {}
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
@@ -53,7 +52,9 @@ class OllamaEvents(Events):
         shown = {key: self._feed((*path, key), piece) for key, piece in coming.items()}
         empty = dict.fromkeys(coming, "")
         rest = self._with(event, path, text | empty)
-        others = self._restoration.document(self._shape, rest, "" if self._role else None)
+        others = self._restoration.document(
+            shapes("ollama")[f"answer.{self.endpoint}"], rest, "" if self.role else None
+        )
         if event.get("done") is True:
             before += self._held()
         if shown == coming and others is rest:
@@ -68,7 +69,7 @@ class OllamaEvents(Events):
     def _feed(self, path: TextPath, piece: str) -> str:
         aside = "thinking" if path[-1] == "thinking" else ""
         kind = "arguments" if self._asked.in_json and not aside else "text"
-        return self._channels.feed(path, piece, kind, note=Note("", "", self._role, aside))
+        return self._channels.feed(path, piece, kind, note=Note("", "", self.role, aside))
 
     def _held(self) -> list[Json]:
         return self._lines(self._channels.finish(lambda path: True))
@@ -82,3 +83,9 @@ class OllamaEvents(Events):
                 said = {"message": {"role": "assistant", "content": "", **said}}
             lines.append({**self._envelope, **said, "done": False})
         return lines
+
+
+class GenerateLines(ChatLines):
+    """Handler of the lines of an answer of /api/generate, which no application sends back."""
+
+    endpoint, role = "api/generate", ""
