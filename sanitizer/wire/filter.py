@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from sanitizer.errors import RequestRefused, UpstreamError
-from sanitizer.identifiers import find
-from sanitizer.pipeline import APART, Sanitizer
-from sanitizer.results import Record, SanitizedText
-from sanitizer.text import DeclaredText
+from sanitizer.pipeline import Sanitizer
 from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, stamped_body
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import EventStream
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import n_told_tools, places, quoted, recognize
+from sanitizer.wire.history import n_told_tools, places, recognize
 from sanitizer.wire.json_text import SpelledNumber, TextSlot, dumps, loads, whole_number
+from sanitizer.wire.release import Releaser, check_joins
 from sanitizer.wire.shapes import request_shape
-from sanitizer.wire.walker import LIGHT_ROLE, MIN_NUMBER, SURE_KINDS, Walker, sure_kind
+from sanitizer.wire.walker import Walker, sure_kind
 
 MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
-
-MAX_PLAIN, MAX_PLAINS = 2_000, 20_000
-"""Characters of the longest part of a schema that is noted as plain, and how many are."""
-MAX_CUT = 64
-"""Characters on each side of the end of a part in which an identifier that it cuts is found."""
-_CUT = re.compile(r"[\w@.-][\w@]")
-_GROUPED = frozenset(["CARD", "IBAN", "SSN"])
-"""Kinds of identifiers whose groups may be apart by a space."""
-MAX_TOLD = 200
-"""Characters of the longest message that the one before it announces as a whole."""
-_ANNOUNCEMENT = re.compile(r"[^\n.!?;]{1,64}\Z")
-_FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
-_KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
+_ASKED = ("user", "system", "developer", "tool")
+"""Roles of texts about which an API may be asked."""
 _STREAM_TYPES = {"events": "text/event-stream", "lines": "application/x-ndjson"}
 # Cached because few paths are let through, and those come again and again.
 _endpoint = lru_cache(maxsize=64)(find_endpoint)
@@ -96,14 +81,13 @@ class Exchange:
     ) -> bytes:
         """Return the restored answer, of type application/json.
 
-        Answers of extra endpoints stay as they are, but for the stamp.
+        Answers of endpoints that are passed stay as they are, but for the stamp.
 
         Args:
             status: HTTP status of the answer.
             content_type: as the API stated it; not trusted, the body itself is read.
             body: the whole of it.
-            stamp: returns a copy of the answer's object with something added; not applied to
-                errors.
+            stamp: applied to answers that are no errors.
             rewrite: the Sanitizer's extractor writes what the assistant says for the original
                 prompt; this takes as long as its model does.
 
@@ -117,11 +101,7 @@ class Exchange:
         return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
 
     def stream(self, content_type: str, stamp: Stamp | None = None) -> EventStream:
-        """Return what restores the events of an answer that is streamed.
-
-        Args:
-            content_type: as the API stated it.
-            stamp: as for `response`; applied where `EventStream` says.
+        """Return what restores the events of an answer that is streamed, stamped as there.
 
         Raises:
             UpstreamError: the answer is no event stream, or the endpoint has none.
@@ -157,21 +137,9 @@ class Filter:
     def __init__(self, sanitizer: Sanitizer, max_body: int = MAX_BODY) -> None:
         if max_body < 1:
             raise ValueError(f"max_body must be at least 1, got {max_body!r}")
-        policy = sanitizer.policy
-        self._sanitizer = sanitizer
-        self._plain: set[str] = set()
-        self._rules, self._roles = policy.wire, policy.roles
+        self._sanitizer, self._policy = sanitizer, sanitizer.policy
+        self._releaser = Releaser(sanitizer)
         self._max_body = max_body
-        self._light = (
-            sanitizer.derive(policy=policy.identifiers_only()) if policy.reads_models else sanitizer
-        )
-        # Replaces all identifiers and no words: asked what the name of an argument tells.
-        self._finder = (
-            sanitizer.derive(policy=replace(policy, perturb=False, detector="none"))
-            if policy.reads_models
-            else sanitizer
-        )
-        self._all_keys = policy.lists_private or policy.refuses
 
     def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
         """Return what may be sent in place of a request.
@@ -190,141 +158,62 @@ class Filter:
         """
         if "websocket" in headers.get("upgrade", "").lower():
             raise RequestRefused("WebSocket connections are not let through", "endpoint", 404)
-        endpoint, names = _endpoint(method, path, tuple(self._rules.endpoints))
+        endpoint, names = _endpoint(method, path, tuple(self._policy.wire.endpoints))
         if any(sure_kind(each) for each in names):
             raise RequestRefused("an identifier stands where a name is required", "endpoint", 404)
         if method == "GET":
             return self._read(endpoint, body)
         document = self._document(headers, body)
-        embeds = endpoint.name == "embeddings"
-        if embeds and self._rules.embeddings == "refuse":
+        if endpoint.name == "embeddings" and self._policy.wire.embeddings == "refuse":
             raise RequestRefused(
                 "the policy refuses embeddings: replaced words break search without a sign"
                 " ([wire] embeddings)",
                 "embeddings",
             )
         with self._sanitizer.inner.read_once():
-            return self._exchange(endpoint, document, embeds)
+            return self._exchange(endpoint, document)
 
-    def _exchange(self, endpoint: Endpoint, document: dict[str, Any], embeds: bool) -> Exchange:
+    def _exchange(self, endpoint: Endpoint, document: dict[str, Any]) -> Exchange:
         """Return a request to an endpoint, released, with what restores its answer."""
-        finder = Walker(media=self._rules.images == "pass", all_keys=self._all_keys)
-        found = finder.walk(request_shape(endpoint), document)
-        said = places(finder)
+        policy, sanitizer = self._policy, self._sanitizer
+        all_keys = policy.lists_private or policy.refuses
+        walker = Walker(media=policy.wire.images == "pass", all_keys=all_keys)
+        found = walker.walk(request_shape(endpoint), document)
+        before = places(walker)
         in_pieces = endpoint.format == "gemini" and _comes_in_pieces(document)
-        n_turns = recognize(finder, self._sanitizer, in_pieces)
-        all_light = embeds and self._rules.embeddings == "identifiers"
-        _check_joins(finder.slots)
-        told = any(slot.role == "tool" for slot in finder.slots)
-        for slot in finder.slots if self._roles else ():
-            if slot.kind != "light" and self._roles.get(slot.role) in ("identifiers", "public"):
-                finder.left[f"messages of {slot.role}"] += 1
-        record, prompts, told_how = self._sanitize(finder.slots, all_light)
-        n_ended = n_told_tools(self._sanitizer) if told else 0
-        record = replace(record, n_claims_ended=n_ended, untouched=dict(finder.left))
-        self._hide_numbers(finder.numbers)
-        if told_how:
+        n_turns = recognize(walker, sanitizer, in_pieces)
+        check_joins(walker.slots)
+        told = any(slot.role == "tool" for slot in walker.slots)
+        for slot in walker.slots if policy.roles else ():
+            if slot.kind != "light" and policy.roles.get(slot.role) in ("identifiers", "public"):
+                walker.left[f"messages of {slot.role}"] += 1
+        all_light = endpoint.name == "embeddings" and policy.wire.embeddings == "identifiers"
+        record, said = self._releaser.release(walker.slots, all_light)
+        n_ended = n_told_tools(sanitizer) if told else 0
+        record = replace(record, n_claims_ended=n_ended, untouched=dict(walker.left))
+        self._releaser.hide_numbers(walker.numbers)
+        answers = sanitizer.inner.answers
+        # What the API must be told to calculate with hidden values.
+        if told_how := answers.instruction([result for s, result in said if s.role in _ASKED]):
             _instruct(endpoint, found, told_how)
+        prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
         asked = Asked(
             _asks_for_json(document),
-            said,
+            before,
             endpoint.format == "gemini",
             _n_choices(endpoint.name, document),
-            prompts,
+            tuple(prompts if answers.extractor is not None else ()),
             n_turns,
             # From the table as it is now: an answer has no other stand-ins than were sent before.
-            self._sanitizer.inner.restorer(),
+            sanitizer.inner.restorer(),
         )
         streams = _asks_for_stream(endpoint, document)
-        return Exchange(dumps(found), record, streams, endpoint, self._sanitizer, asked)
-
-    def _hide_numbers(self, slots: Sequence[TextSlot]) -> None:
-        """Write numbers that are identifiers as strings: known ones, or by form and name."""
-        found: list[tuple[TextSlot, str, int]] = []
-        for slot in self._unknown(slots):
-            if len(slot.text) >= MIN_NUMBER:
-                digits = whole_number(slot.text)
-                # With its name first: that may tell the kind.
-                for named in dict.fromkeys((_named(slot.key, digits), digits)):
-                    if self._ends_in_one(named, len(digits)):
-                        found.append((slot, named, len(digits)))
-                        break
-        results = _batch(
-            self._finder, [named for _, named, _ in found], [slot.role for slot, _, _ in found]
-        )
-        for (slot, named, size), result in zip(found, results, strict=True):
-            slot.text = f'"{result.text[len(named) - size :]}"'
-        if found:  # others may be the same numbers, where nothing tells what they are
-            hidden = {id(slot) for slot, _, _ in found}
-            self._unknown([slot for slot in slots if id(slot) not in hidden])
-
-    def _unknown(self, slots: Sequence[TextSlot]) -> list[TextSlot]:
-        """Write numbers that the conversation knows as strings; return the others."""
-        others = []
-        for slot in slots:
-            known = None
-            if slot.role != APART:
-                known = self._sanitizer.inner.known_number(slot.text)
-            if known is None:
-                others.append(slot)
-            else:
-                slot.text = f'"{known}"'
-        return others
-
-    def _ends_in_one(self, text: str, size: int) -> bool:
-        """Return True if the last characters are an identifier, and there is no other one."""
-        found = find(text, self._sanitizer.policy.identifiers)
-        return [(each.start, each.end) for each in found] == [(len(text) - size, len(text))]
-
-    def _by_key(self, slots: Sequence[TextSlot]) -> list[tuple[TextSlot, Record]]:
-        """Replace arguments in which their name gives away more identifiers; return those.
-
-        Where words are perturbed, only those that are an identifier as a whole: the others are
-        perturbed anyway.
-        """
-        told = [slot for slot in slots if self._tells(slot.key, slot.text)]
-        named = [f"{slot.key}: {slot.text}" for slot in told]
-        found = []
-        for slot, result in zip(told, _batch(self._finder, named, LIGHT_ROLE), strict=True):
-            slot.text = result.text[len(slot.key) + 2 :]
-            found.append((slot, result.record))
-        return found
-
-    def _told_before(self, slots: Sequence[TextSlot]) -> list[TextSlot]:
-        """Name the messages and parts that are an identifier as a whole since the one before says
-        so ("My password is", "snowdrop"); return them.
-        """
-        told = []
-        for one, two in pairwise(slots):
-            if not _follow(one, two) or two.declared or len(two.text) > MAX_TOLD:
-                continue
-            said = _ANNOUNCEMENT.search(one.text.rstrip(" :=\n"))
-            value = two.text.strip()
-            if not (said and value and _KEY.fullmatch(key := said[0].strip())):
-                continue
-            begin = len(key) + 2
-            found = find(f"{key}: {value}", self._sanitizer.policy.identifiers)
-            if [(each.start, each.end) for each in found] == [(begin, begin + len(value))]:
-                two.key = key
-                told.append(two)
-        return told
-
-    def _tells(self, key: str, text: str) -> bool:
-        """Return True if a value's name tells that there is more of an identifier in it."""
-        kinds, begin = self._sanitizer.policy.identifiers, len(key) + 2
-        named = find(f"{key}: {text}", kinds)
-        if not named or named[0].start < begin:
-            return False
-        n_named, n_alone = (
-            sum(i.end - i.start for i in each) for each in (named, find(text, kinds))
-        )
-        whole = named[0].start == begin and n_named == len(text)
-        return n_named > n_alone and (whole or not self._sanitizer.policy.perturb)
+        return Exchange(dumps(found), record, streams, endpoint, sanitizer, asked)
 
     def _read(self, endpoint: Endpoint, body: bytes) -> Exchange:
         if body:
             raise RequestRefused("a request that reads may have no body", "endpoint", 404)
-        record = WireRecord.of(self._sanitizer.policy.name, ())
+        record = WireRecord.of(self._policy.name, ())
         return Exchange(b"", record, False, endpoint, self._sanitizer)
 
     def _document(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
@@ -348,128 +237,6 @@ class Filter:
         if not isinstance(document, dict):
             raise RequestRefused("the body is not a JSON object", "json")
         return document
-
-    def _sanitize(
-        self, slots: Sequence[TextSlot], all_light: bool
-    ) -> tuple[WireRecord, tuple[SanitizedText, ...], str]:
-        """Put released texts in place; return their record, the prompts for an extractor, and what
-        the API must be told to calculate with hidden values, or "".
-
-        One batch, and one more for texts whose words the policy would perturb but must not.
-        """
-        named = (
-            []
-            if all_light
-            else [slot for slot in slots if not slot.declared and _KEY.fullmatch(slot.key)]
-        )
-        if not all_light:
-            named += self._told_before(slots)
-        found = self._by_key(named) if named else []
-        if found:
-            by_key = {id(slot) for slot, _ in found}
-            slots = [slot for slot in slots if id(slot) not in by_key]
-        n_all = len(slots)
-        slots = [slot for slot in slots if slot.kind != "light" or slot.text not in self._plain]
-        n_plain = n_all - len(slots)
-        apart = self._light is not self._sanitizer
-        light = [slot for slot in slots if self._is_light(slot, all_light)] if apart else []
-        full = [slot for slot in slots if not self._is_light(slot, all_light)] if light else slots
-        texts = [slot.text for slot in slots]
-        results = _released(self._sanitizer, full)
-        light_records = [result.record for result in _released(self._light, light, light=True)]
-        light_records += [record for _, record in found]
-        self._note_plain(texts, slots)
-        records = [result.record for result in results]
-        record = WireRecord.of(self._sanitizer.policy.name, records, light_records)
-        said = list(zip(full, results, strict=True))
-        prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
-        extracts = self._sanitizer.inner.answers.extractor is not None
-        if n_plain:
-            record = replace(record, n_texts=record.n_texts + n_plain)
-        asks = [result for slot, result in said if slot.role in _SAID]
-        told_how = self._sanitizer.inner.answers.instruction(asks)
-        return record, tuple(prompts if extracts else ()), told_how
-
-    def _note_plain(self, texts: Sequence[str], slots: Sequence[TextSlot]) -> None:
-        """Note which parts of schemas hold no identifier: they come with every request."""
-        for text, slot in zip(texts, slots, strict=True):
-            if slot.kind == "light" and slot.text == text and len(text) <= MAX_PLAIN:
-                if len(self._plain) >= MAX_PLAINS:
-                    self._plain.clear()
-                self._plain.add(text)
-
-    def _is_light(self, slot: TextSlot, all_light: bool) -> bool:
-        """Return True if only identifiers are replaced in a text."""
-        of_role = self._roles.get(slot.role) == "identifiers"
-        return all_light or slot.kind == "light" or of_role
-
-
-def _released(
-    sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = False
-) -> list[SanitizedText]:
-    """Sanitize the texts in their slots; return the results."""
-    if not slots:
-        return []
-    roles = [LIGHT_ROLE if light and slot.kind != "light" else slot.role for slot in slots]
-    texts = [DeclaredText(slot.text, slot.declared or ()) for slot in slots]
-    results = _batch(sanitizer, texts, roles)
-    for slot, result in zip(slots, results, strict=True):
-        # Always, not only where something was replaced: that would tell whether anything was.
-        slot.text = _person(result.text) if slot.kind == "person" else result.text
-        if slot.holds_json:
-            values = {each.replacement for each in result.replacements if each.kind.isupper()}
-            slot.text = quoted(slot.text, values)
-    return results
-
-
-def _batch(
-    sanitizer: Sanitizer, texts: Sequence[str | DeclaredText], roles: str | list[str]
-) -> list[SanitizedText]:
-    try:
-        return sanitizer.sanitize_batch(texts, role=roles, together=True)
-    except ValueError as error:
-        if not str(error).startswith("text must have at most"):
-            raise
-        raise RequestRefused("a text of the body is too long", "size", 413) from None
-
-
-def _person(text: str) -> str:
-    """Return a released name without the characters that the API forbids in names."""
-    return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
-
-
-def _check_joins(slots: Sequence[TextSlot]) -> None:
-    """Raise RequestRefused if an identifier is cut in two by the end of a part or a message."""
-    for one, two in pairwise(slots):
-        if not _follow(one, two):
-            continue
-        tail, head = one.text[-MAX_CUT:].rstrip(), two.text[:MAX_CUT].lstrip()
-        if not (tail and head and _CUT.search(tail[-1] + head[0])):
-            continue
-        if find(tail, SURE_KINDS) or find(head, SURE_KINDS):
-            continue  # they are seen, and hidden, as they are
-        close = one.text[-1] == tail[-1] and two.text[0] == head[0]
-        glued = find(tail + head, SURE_KINDS) if close else []
-        for found in glued or find(f"{tail} {head}", _GROUPED):
-            if found.start < len(tail) < found.end - (not glued):
-                raise RequestRefused(
-                    f"an identifier ({found.kind}) is cut in two by the end of a part or a"
-                    " message; send it in one",
-                    "structure",
-                )
-
-
-def _follow(one: TextSlot, two: TextSlot) -> bool:
-    """Return True for two texts of one speaker, the second of which may go on with the first."""
-    if one.role != two.role or one.kind != "text" or two.kind != "text" or one.key or two.key:
-        return False
-    # Not as a title and what it is the title of.
-    return (one.field, one.n_results) == (two.field, two.n_results)
-
-
-def _named(key: str, text: str) -> str:
-    """Return a value after its name."""
-    return f"{key}: {text}" if _KEY.fullmatch(key) else text
 
 
 def _asks_for_stream(endpoint: Endpoint, document: dict[str, Any]) -> bool:
@@ -514,10 +281,6 @@ def _told_in_first(messages: list[Any], told: str) -> bool:
     if isinstance(before, str):
         first["content"] = f"{before}\n\n{told}"
     return isinstance(before, str)
-
-
-_SAID = frozenset(["user", "system", "developer", "tool"])
-"""Roles of texts about which an API may be asked."""
 
 
 def _n_choices(name: str, document: dict[str, Any]) -> int | None:

@@ -104,26 +104,19 @@ def loads(text: str, strict: bool = True) -> Any:
         raise AmbiguousJson("a JSON object has a key twice") from None
     except ValueError:
         raise ValueError("malformed JSON") from None
-    if text.count("{") + text.count("[") > MAX_DEPTH:
-        _check_depth(found)
+    if text.count("{") + text.count("[") > MAX_DEPTH and _is_deep(found):
+        raise AmbiguousJson("JSON nested too deeply")
     return found
 
 
-def _check_depth(document: Any) -> None:
-    """Raise AmbiguousJson if the document has more than MAX_DEPTH levels."""
+def _is_deep(document: Any) -> bool:
+    """Return True if a document has more than MAX_DEPTH levels."""
     # Level by level instead of recursively: no document is too deep to be checked.
-    level = [document] if isinstance(document, (dict, list)) else []
+    level = [document]
     for _ in range(MAX_DEPTH):
-        inside = (value.values() if type(value) is dict else value for value in level)
-        level = [
-            value
-            for values in inside
-            for value in values
-            if type(value) is dict or type(value) is list
-        ]
-        if not level:
-            return
-    raise AmbiguousJson("JSON nested too deeply")
+        inside = [v.values() if type(v) is dict else v for v in level if type(v) in (dict, list)]
+        level = [value for values in inside for value in values]
+    return any(type(value) in (dict, list) for value in level)
 
 
 def dumps(value: Any) -> bytes:
@@ -153,15 +146,13 @@ def _written(value: Any, quoted: Callable[[str], str]) -> str:
     if kind is list:
         return f"[{','.join([_written(inside, quoted) for inside in value])}]"
     if kind is Spliced:
-        document = "".join([_piece(p) for p in value.pieces])
+        pieces = [
+            p if isinstance(p, str) else p.text if p.is_json else inner(p.text)
+            for p in value.pieces
+        ]
+        document = "".join(pieces)
         return quoted(document) if value.in_string else document
     return _CONSTANTS[value] if value is None or kind is bool else str(value)
-
-
-def _piece(piece: str | TextSlot) -> str:
-    if isinstance(piece, str):
-        return piece
-    return piece.text if piece.is_json else inner(piece.text)
 
 
 def inner(text: str) -> str:
@@ -198,10 +189,12 @@ _LENIENT = json.JSONDecoder(
 def spelled_leaves(document: str) -> Iterator[tuple[str, tuple[int, int], str]]:
     """Yield the strings, keys and numbers of a JSON document: decoded, where, and which it is."""
     for found in _STRING.finditer(document):
+        text = found[3] or found[1]
         if found[3]:
-            yield found[3], found.span(3), "number"
+            yield text, found.span(3), "number"
         else:
-            yield _unescaped(found[1]), found.span(1), "key" if found[2] else "string"
+            text = json.loads(f'"{text}"') if "\\" in text else text
+            yield text, found.span(1), "key" if found[2] else "string"
 
 
 def plain_json(document: str) -> str | None:
@@ -228,8 +221,8 @@ def plain_numbers(document: str) -> str:
 def plain_number(spelling: str) -> str:
     """Return a JSON number in the one spelling by which numbers are compared.
 
-    >>> plain_number("1.0"), plain_number("1e3"), plain_number("0.10"), plain_number("-0")
-    ('1', '1000', '0.1', '0')
+    >>> [plain_number(spelling) for spelling in ("1.0", "1e3", "0.10", "-0")]
+    ['1', '1000', '0.1', '0']
     """
     try:
         value = float(spelling)
@@ -262,7 +255,3 @@ def leaves(document: str) -> list[str] | None:
         return [value for value, _, _ in spelled_leaves(document)]
     except ValueError:
         return None
-
-
-def _unescaped(string: str) -> str:
-    return str(json.loads(f'"{string}"')) if "\\" in string else string
