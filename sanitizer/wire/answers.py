@@ -344,6 +344,7 @@ class Restoration:
         at: tuple[int, ...] = (),
         role: str = "",
         agree: Callable[[Sequence[TextSlot]], None] = lambda slots: None,
+        coming: Callable[[TextSlot], str | None] = lambda slot: None,
     ) -> Any:
         """Return the document restored; the same object if there is nothing to restore.
 
@@ -355,13 +356,19 @@ class Restoration:
             at: where it stands in its telling.
             role: whose it is, where it does not say.
             agree: may change texts before they are restored.
+            coming: returns what can be shown of a text that comes in pieces; None for others.
         """
         walker = Walker(answer=True)
         found = walker.walk(shape, document, role)
         came = [slot.text for slot in walker.slots]
         agree(walker.slots)
-        for slot in filter(lambda slot: slot.text, walker.slots):
+        for slot in walker.slots:
             sent = slot.text
+            if (shown := coming(slot)) is not None:
+                slot.text = shown
+                continue
+            if not sent:
+                continue
             slot.tool = tool if slot.tool is None else slot.tool
             slot.text = self._restored(slot, _is_message(document, slot.path))
             if telling is not None and slot.role == "assistant":

@@ -40,6 +40,8 @@ class Endpoint(NamedTuple):
         answer: field that makes a document an answer of this endpoint, and its type: "list",
             "number" or "any"; "" for a field that the shape of the answer lists.
         system: field of the system prompt in a request; "" if it has none.
+        choices: path to how many answers a request asks for; "" if it does not tell.
+        json: paths to what says that a request asks for answers in JSON.
         reason: why it is passed or refused.
     """
 
@@ -50,6 +52,8 @@ class Endpoint(NamedTuple):
     stream: str = ""
     answer: str = ""
     system: str = ""
+    choices: str = ""
+    json: str = ""
     reason: str = ""
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -23,6 +24,8 @@ MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
 _ASKED = ("user", "system", "developer", "tool")
 """Roles of texts about which an API may be asked."""
+_JSON = ("json", "json_object", "json_schema", "application/json")
+"""What says in a request that its answers are in JSON, where no schema stands in place of it."""
 _STREAM_TYPES = {"events": "text/event-stream", "lines": "application/x-ndjson"}
 # Cached because few paths are let through, and those come again and again.
 _endpoint = lru_cache(maxsize=64)(find_endpoint)
@@ -198,10 +201,10 @@ class Filter:
             _instruct(endpoint, found, told_how)
         prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
         asked = Asked(
-            _asks_for_json(document),
+            _asks_for_json(endpoint, document),
             before,
             endpoint.format == "gemini",
-            _n_choices(endpoint.name, document),
+            _n_choices(endpoint, document),
             tuple(prompts if answers.extractor is not None else ()),
             n_turns,
             # From the table as it is now: an answer has no other stand-ins than were sent before.
@@ -283,45 +286,29 @@ def _told_in_first(messages: list[Any], told: str) -> bool:
     return isinstance(before, str)
 
 
-def _n_choices(name: str, document: dict[str, Any]) -> int | None:
+def _n_choices(endpoint: Endpoint, document: dict[str, Any]) -> int | None:
     """Return how many answers a request asks for; None if it does not tell."""
-    if name == "chat/completions":
-        return _number_of(document.get("n"))
-    if name == "streamGenerateContent":
-        config = _generation_of(document)
-        of_both = (config.get(field) for field in ("candidateCount", "candidate_count"))
-        return _number_of(next((wanted for wanted in of_both if wanted is not None), None))
-    return None
-
-
-def _number_of(value: Any) -> int | None:
+    value = _at(document, endpoint.choices)
     if value is None:
-        return 1
+        return 1 if endpoint.choices else None
     digits = whole_number(value) if type(value) is SpelledNumber else ""
     return int(digits) if digits.isdecimal() else None
 
 
-def _asks_for_json(document: dict[str, Any]) -> bool:
-    config, form = _generation_of(document), document.get("format")
-    if any(config.get(f) == "application/json" for f in ("responseMimeType", "response_mime_type")):
-        return True
-    if form == "json" or isinstance(form, dict):  # Ollama's: by name, or by a schema
-        return True
-    nested = [document.get(key) for key in ("text", "output_config")]
-    forms = (
-        *[document.get(key) for key in ("response_format", "output_format")],
-        *[each.get("format") for each in nested if isinstance(each, dict)],
-    )
-    return any(
-        isinstance(form, dict) and form.get("type") in ("json_object", "json_schema")
-        for form in forms
-    )
+def _asks_for_json(endpoint: Endpoint, document: dict[str, Any]) -> bool:
+    found = [_at(document, path) for path in endpoint.json.split()]
+    # Ollama's is a name, or a schema.
+    kinds = dict if endpoint.format == "ollama" else ()
+    return any(value in _JSON or isinstance(value, kinds) for value in found)
 
 
-def _generation_of(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings with which Gemini writes, of both spellings of their field."""
-    found = [document.get(field) for field in ("generationConfig", "generation_config")]
-    return {k: v for each in reversed(found) if isinstance(each, dict) for k, v in each.items()}
+def _at(document: Any, path: str) -> Any:
+    """Return the value at a path, such as "text.format.type"; Gemini reads both spellings."""
+    for step in path.split("."):
+        names = (step, re.sub("[A-Z]", lambda m: "_" + m[0].lower(), step))
+        found = [document.get(name) for name in names] if isinstance(document, dict) else []
+        document = next((value for value in found if value is not None), None)
+    return document
 
 
 def _comes_in_pieces(document: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration
 from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.history import Note
-from sanitizer.wire.json_text import TextPath
+from sanitizer.wire.json_text import TextPath, TextSlot
 from sanitizer.wire.shapes import shapes
 
 _COMING = ("content", "thinking", "response")
@@ -41,35 +41,26 @@ class ChatLines(Events):
         if "done" not in event:
             raise UpstreamError("the API sent a line of an unknown type")
         self._envelope = {k: v for k, v in event.items() if k in ("model", "created_at")}
-        message = event.get("message")
-        text = message if isinstance(message, dict) else event
-        path: TextPath = ("message",) if text is message else ()
-        coming = {k: v for k, v in text.items() if k in _COMING and isinstance(v, str)}
         before: list[Json] = []
-        if coming.get("content") or coming.get("response"):
-            thought = (*path, "thinking")
-            before = self._lines(self._channels.finish(lambda path: path == thought))
-        shown = {key: self._feed((*path, key), piece) for key, piece in coming.items()}
-        empty = dict.fromkeys(coming, "")
-        rest = self._with(event, path, text | empty)
-        others = self._restoration.document(
-            shapes("ollama")[f"answer.{self.endpoint}"], rest, "" if self.role else None
-        )
+        message = event.get("message")
+        if (isinstance(message, dict) and message.get("content")) or event.get("response"):
+            before = self._lines(self._channels.finish(lambda path: path[-1] == "thinking"))
+        telling = "" if self.role else None
+        shape = shapes("ollama")[f"answer.{self.endpoint}"]
+        restored = self._restoration.document(shape, event, telling, coming=self._coming)
         if event.get("done") is True:
             before += self._held()
-        if shown == coming and others is rest:
-            return before, event
-        return before, self._with(others, path, (others["message"] if path else others) | shown)
+        return before, restored
 
-    @staticmethod
-    def _with(event: Json, path: TextPath, text: Json) -> Json:
-        """Return a line with another object that holds its text."""
-        return {**event, "message": text} if path else text
-
-    def _feed(self, path: TextPath, piece: str) -> str:
-        aside = "thinking" if path[-1] == "thinking" else ""
+    def _coming(self, slot: TextSlot) -> str | None:
+        """Return what can be shown of a text that comes in pieces."""
+        field = slot.path[-1]
+        if slot.path not in (("message", field), (field,)) or field not in _COMING:
+            return None
+        aside = "thinking" if field == "thinking" else ""
         kind = "arguments" if self._asked.in_json and not aside else "text"
-        return self._channels.feed(path, piece, kind, note=Note("", "", self.role, aside))
+        note = Note("", "", self.role, aside)
+        return self._channels.feed(slot.path, slot.text, kind, note=note)
 
     def _held(self) -> list[Json]:
         return self._lines(self._channels.finish(lambda path: True))

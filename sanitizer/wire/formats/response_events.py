@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
 from sanitizer.errors import UpstreamError
@@ -13,78 +15,33 @@ from sanitizer.wire.json_text import SpelledNumber, TextPath, TextSlot
 from sanitizer.wire.shapes import shapes
 from sanitizer.wire.walker import ARGUMENTS_ROLE
 
-_INPUTS = ("custom_tool_call_input", "shell_call_command", "code_interpreter_call_code")
-_ARGUMENTS = ("function_call_arguments", "mcp_call_arguments", "mcp_call.arguments")
-_TO_TOOLS = frozenset([*_INPUTS, *_ARGUMENTS])
-_TEXTS = frozenset(f"response.{name}" for name in (
-    *_ARGUMENTS,
-    "output_text",
-    "refusal",
-    "reasoning",
-    "reasoning_text",
-    "reasoning_summary",
-    "reasoning_summary_text",
-    "code_interpreter_call_code",
-    "code_interpreter_call.code",
-    "custom_tool_call_input",
-    "shell_call_command",
-    "shell_call_output_content",
-    "apply_patch_call_operation_diff",
-    "audio.transcript",
-    "audio_transcript",
-))  # fmt: skip
-_FINAL = frozenset(
-    f"response.{name}" for name in ("completed", "failed", "incomplete", "cancelled")
+_TABLE = tomllib.loads(
+    files(__package__).joinpath("response_events.toml").read_text(encoding="utf-8")
 )
-# Events that hold the whole response, so far.
-_STATES = _FINAL | {"response.created", "response.queued", "response.in_progress"}
-_HOSTED = {
-    "file_search_call": "in_progress searching completed failed",
-    "web_search_call": "in_progress searching completed failed",
-    "code_interpreter_call": "in_progress interpreting completed failed",
-    "image_generation_call": "in_progress generating partial_image completed failed",
-    "mcp_call": "in_progress completed failed",
-    "mcp_list_tools": "in_progress completed failed",
-    "compaction": "compacting",
-    "steer": "accepted pending failed",
-}
-_WHOLE = frozenset({
-    "error",
-    "keepalive",
-    "response.audio.delta",
-    "response.audio.done",
-    "response.shell_call_command.added",
-    "response.output_text.annotation.added",
-    *(f"response.{part}.{end}" for part in ("output_item", "content_part", "reasoning_summary_part")
-      for end in ("added", "done")),
-    *(f"response.{tool}.{step}" for tool, steps in _HOSTED.items() for step in steps.split()),
-    *(f"{text}.done" for text in _TEXTS),
-    *_STATES,
-})  # fmt: skip
+_ARGUMENTS = frozenset(_TABLE["texts"]["arguments"].split())
+"""Texts of calls that are JSON."""
+_TO_TOOLS = _ARGUMENTS | frozenset(_TABLE["texts"]["to_tools"].split())
+_MAIN = _ARGUMENTS | {"output_text", "custom_tool_call_input"}
+"""Texts that applications send back; the others stand aside."""
+_TEXTS = frozenset(
+    f"response.{name}" for names in _TABLE["texts"].values() for name in names.split()
+)
 _DELTAS = {f"{text}.delta": text for text in _TEXTS}
-KNOWN = _WHOLE | frozenset(_DELTAS)
+_STATES = frozenset(f"response.{step}" for step in _TABLE["steps"][""].split())
+"""Events that hold the whole response, so far."""
+_FINAL = _STATES - {"response.created", "response.queued", "response.in_progress"}
+_STEPS = {
+    f"response.{of}.{step}".replace("..", ".")
+    for of, steps in _TABLE["steps"].items()
+    for step in steps.split()
+}
+KNOWN = {"error", "keepalive", *_STEPS, *_DELTAS, *(f"{text}.done" for text in _TEXTS)}
 """Types of events that are let through."""
 _PLACE = ("output_index", "content_index", "summary_index", "command_index")
-# Deltas whose text is in a field of its item: part of the item, and field of its place there.
-_FIELDS = {
-    "output_text": ("content", "content_index"),
-    "refusal": ("content", "content_index"),
-    "reasoning_text": ("content", "content_index"),
-    "reasoning_summary_text": ("summary", "summary_index"),
-    "function_call_arguments": ("arguments", ""),
-    "mcp_call_arguments": ("arguments", ""),
-    "mcp_call.arguments": ("arguments", ""),
-    "custom_tool_call_input": ("input", ""),
-}
-_PARTS = {
-    "content_part": ("content", "content_index"),
-    "reasoning_summary_part": ("summary", "summary_index"),
-}
-"""Events of parts: part of the item, and field of its place there."""
-_MAIN = frozenset(["output_text", "custom_tool_call_input", *_ARGUMENTS])
-"""Deltas of texts that applications send back; the others stand aside."""
-
-
+_FIELDS, _PARTS = (
+    {name: (*place.split(), "")[:2] for name, place in _TABLE[part].items()}
+    for part in ("fields", "parts")
+)
 _Address = tuple[str, str, str]
 """Place of a text in a response: its output, the field of that, and the part."""
 
