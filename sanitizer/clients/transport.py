@@ -152,7 +152,7 @@ class _Transport(Generic[TransportT]):
     """
 
     http: Any
-    events_class: type[_Events]
+    events_class: Any
 
     def __init__(
         self,

@@ -65,11 +65,16 @@ class JsonText:
         shown: list[str] = []
         at = 0
         while at < len(piece):
-            at = (
-                self._outside(piece, at, shown)
-                if self._string is None
-                else self._inside(piece, at, shown)
-            )
+            if self._string is not None:
+                at = self._inside(self._string, piece, at, shown)
+            elif (mark := piece[at]) in _MARKS:
+                shown += [self._value(), mark]
+                self._mark(mark)
+                at += 1
+            else:
+                end = next((i for i in range(at, len(piece)) if piece[i] in _MARKS), len(piece))
+                self._token += piece[at:end]
+                at = end
         return "".join(shown)
 
     @property
@@ -81,34 +86,21 @@ class JsonText:
         """End the document; return the text still held back."""
         return self._string.finish() if self._string is not None else self._value()
 
-    def _inside(self, piece: str, at: int, shown: list[str]) -> int:
+    def _inside(self, string: RestoredStream, piece: str, at: int, shown: list[str]) -> int:
         """Read to the end of the string or of the piece; return the next position."""
-        assert self._string is not None
         run = _IN_STRING.match(piece, at + self._escaped)
         end = run.end() if run is not None else len(piece)
-        shown.append(self._string.feed(piece[at:end]))
         self._escaped = piece[end : end + 1] == "\\"
-        if self._escaped:
-            shown.append(self._string.feed("\\"))
-        elif end < len(piece):
-            shown.append(self._string.finish() + '"')
+        shown.append(string.feed(piece[at : end + self._escaped]))
+        if end < len(piece) and not self._escaped:
+            shown.append(string.finish() + '"')
             self._string = None
-        return end + 1
-
-    def _outside(self, piece: str, at: int, shown: list[str]) -> int:
-        """Read to the next mark or the end of the piece; return the next position."""
-        end = next((i for i in range(at, len(piece)) if piece[i] in _MARKS), len(piece))
-        self._token += piece[at:end]
-        if end < len(piece):
-            shown += [self._value(), piece[end]]
-            self._mark(piece[end])
         return end + 1
 
     def _value(self) -> str:
         token, self._token = self._token, ""
-        return (
-            f'"{inner(self._bare[token])}"' if token in self._bare and not self._is_key else token
-        )
+        is_value = token in self._bare and not self._is_key
+        return f'"{inner(self._bare[token])}"' if is_value else token
 
     def _mark(self, mark: str) -> None:
         if mark == '"':
@@ -138,12 +130,7 @@ class Tellings:
         self._told: dict[tuple[str, str, int], dict[str, list[_Told]]] = {}
 
     def add(self, note: Note, text: Callable[[], str], grows: bool = False) -> None:
-        """Add a text to its telling.
-
-        Args:
-            note: of the text.
-            text: returns what came of it.
-            grows: it was added before, and more of it comes.
+        """Add a text to its telling: `text` returns what came of it, and it `grows` if it had come.
 
         Raises:
             UpstreamError: another telling has another text in its place, or had come to its end.
@@ -193,12 +180,8 @@ class Asked:
 class Restoration:
     """Everything needed to restore one answer: the originals as they were when it began to come.
 
-    Args:
-        sanitizer: Sanitizer of the conversation.
-        asked: what the request tells.
-
     Attributes:
-        asked: as given.
+        asked: what the request tells.
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
         tellings: of the answer.
     """
@@ -220,18 +203,10 @@ class Restoration:
         return self.asked.texts or self._sanitizer.inner.restorer()
 
     def stream(self, kind: str) -> RestoredStream | JsonText:
-        """Return what restores a text in pieces.
-
-        Args:
-            kind: "arguments" if it is JSON, "kept" if it stays as it came, or any other.
-        """
-        if kind == "kept":
-            return _NOTHING.stream()
-        return (
-            JsonText(self._strings, self.texts.originals)
-            if kind == "arguments"
-            else self.texts.stream()
-        )
+        """Return what restores a text in pieces: "arguments" are JSON, "kept" stays as it came."""
+        if kind == "arguments":
+            return JsonText(self._strings, self.texts.originals)
+        return (_NOTHING if kind == "kept" else self.texts).stream()
 
     @cached_property
     def _strings(self) -> Restorer:
@@ -262,12 +237,7 @@ class Restoration:
         self.note((len(self._said),), lambda: note)
 
     def note(self, path: TextPath, text: Callable[[], Note]) -> None:
-        """Note a text that may grow: what it says is known to requests that come meanwhile.
-
-        Args:
-            path: of the text; it takes the place of what was noted there.
-            text: returns it so far as it came.
-        """
+        """Note a text that may grow: what it says is known to requests that come meanwhile."""
         self._said[path] = text
         if not self._watched:
             self._watched = True
@@ -284,10 +254,7 @@ class Restoration:
         return Note(sent, shown, "assistant", telling="arrived", ended=not self._watched)
 
     def settle(self, last: bool = True) -> None:
-        """Keep what was noted: the answer is complete, or no more of it comes.
-
-        Args:
-            last: False if other texts of it are still coming.
+        """Keep what was noted: no more of the answer comes, or (not `last`) none of these texts.
 
         Raises:
             VaultError: it cannot be kept.
@@ -295,15 +262,12 @@ class Restoration:
         if last and self._watched:
             self._watched = False
             self._sanitizer.inner.unwatch(self._so_far)
-        passages = [each for each in self._all(last) if each not in self._kept]
+        passages = [each for each in self._so_far(last) if each not in self._kept]
         if passages:
             self._sanitizer.inner.remember(passages)
             self._kept.update(passages)
 
-    def _so_far(self) -> list[Passage]:
-        return self._all(last=True)
-
-    def _all(self, last: bool) -> list[Passage]:
+    def _so_far(self, last: bool = True) -> list[Passage]:
         """Return all that was noted, whole messages besides their parts if it is the last time."""
         notes = [note() for note in list(self._said.values())]
         found: dict[Passage, None] = {}
@@ -447,15 +411,8 @@ def restored_body(
     """Restore a whole answer. Bodies without anything to change come back byte for byte.
 
     An error that is not JSON (a gateway's HTML page) is replaced by one in the API's shape, which
-    quotes nothing of it.
+    quotes nothing of it. The stamp is applied to the object of a 2xx answer.
     Not protected: tokens in `logprobs` stay as the API wrote them, placeholders too.
-
-    Args:
-        endpoint: that answers.
-        status: HTTP status of the answer.
-        body: bytes of the answer.
-        restoration: of the answer.
-        stamp: applied to the object of a 2xx answer.
 
     Raises:
         UpstreamError: a 2xx answer that is not this endpoint's JSON.
@@ -464,14 +421,16 @@ def restored_body(
     if not 200 <= status < 300:
         if document is None:
             return _plain_error(endpoint, status)
-        return _rewritten(document, restoration.document(shapes("openai")["Error"], document), body)
+        restored = restoration.document(shapes("openai")["Error"], document)
+        return body if restored is document else dumps(restored)
     if document is None:
         raise UpstreamError("the API answered with something that is not a JSON object")
     if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
     telling = "" if endpoint.name in _SPOKEN else None
     restored = restoration.document(answer_shape(endpoint), document, telling)
-    written = _rewritten(document, restored if stamp is None else stamp(restored), body)
+    stamped = restored if stamp is None else stamp(restored)
+    written = body if stamped is document else dumps(stamped)
     restoration.settle()
     return written
 
@@ -489,10 +448,6 @@ def _is_of(endpoint: Endpoint, document: dict[str, Any]) -> bool:
     field, kind = endpoint.answer.split()
     kinds = {"list": list, "number": SpelledNumber, "any": object}
     return field in document and isinstance(document[field], kinds[kind])
-
-
-def _rewritten(document: Any, restored: Any, body: bytes) -> bytes:
-    return body if restored is document else dumps(restored)
 
 
 def _object(body: bytes) -> dict[str, Any] | None:
@@ -521,9 +476,7 @@ def alike(first: str, second: str) -> bool:
 
 
 def _spellings(value: str) -> set[str]:
-    """Return the spellings of a released value in JSON: some writers escape <, > and &, slashes,
-    or all but ASCII.
-    """
+    """Return the spellings of a value in JSON: writers escape <, > and &, slashes, or non-ASCII."""
     plain = {str(encode(value))[1:-1] for encode in (encode_basestring, encode_basestring_ascii)}
     spelled = set(plain)
     for text in plain:

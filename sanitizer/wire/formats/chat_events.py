@@ -28,9 +28,6 @@ class Chunks(Events):
     second tool call, ("0", "delta", "tool_calls", 1, "function", "arguments"). Text held back comes
     in a chunk of the same shape before the chunk with the finish reason, or in that chunk if it
     continues the same text.
-
-    Args:
-        restoration: of the answer.
     """
 
     def __init__(self, restoration: Restoration) -> None:
@@ -60,9 +57,6 @@ class Chunks(Events):
         restored = [self._choice(choice, before) for choice in choices]
         return before, with_list(event, "choices", restored)
 
-    def _held(self) -> list[Json]:
-        return [self._chunk(path, text) for path, text in self._channels.finish(lambda path: True)]
-
     def _choice(self, choice: Any, before: list[Json]) -> Any:
         index = choice.get("index", SpelledNumber(0)) if isinstance(choice, dict) else None
         if type(index) is not SpelledNumber or not index.isdecimal():
@@ -85,8 +79,7 @@ class Chunks(Events):
                 sent, slot.text = slot.text, self._text(slot, last)
                 changed |= slot.text != sent
         if last:
-            held = self._channels.finish(lambda path: path[0] == index)
-            before += [self._chunk(path, text) for path, text in held]
+            before += self._held(lambda path: path[0] == index)
         return found if changed else choice
 
     def _text(self, slot: TextSlot, last: bool) -> str:
@@ -146,9 +139,8 @@ class Chunks(Events):
         self._latest[path] = max(place, self._latest.get(path, 0))
         return place
 
-    def _chunk(self, path: TextPath, held: str) -> Json:
-        """Return a chunk that continues one text."""
-        value: Any = held
+    def _event_of(self, path: TextPath, text: str) -> Json:
+        value: Any = text
         for n in range(len(path) - 1, 0, -1):
             step = path[n]
             if isinstance(step, str):

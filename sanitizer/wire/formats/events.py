@@ -27,9 +27,8 @@ class Channel:
     Args:
         restoration: of the answer.
         path: position of the text in its stream.
-        kind: "text", or "arguments" (pieces of a JSON document).
-        note: how it is noted: its role, and where it stands. Its role is "" if it does not go back
-            as history.
+        kind: as of `Restoration.stream`.
+        note: how it is noted; its role is "" if it does not go back as history.
     """
 
     def __init__(self, restoration: Restoration, path: TextPath, kind: str, note: Note) -> None:
@@ -46,9 +45,6 @@ class Channel:
         self._held = ""
         if note.role:
             restoration.note(path, self.so_far)
-
-    def _came(self) -> str:
-        return "".join(self._sent)
 
     def so_far(self) -> Note:
         """Return what was sent and shown until now."""
@@ -71,7 +67,8 @@ class Channel:
             UpstreamError: it is too long, or the answer was told in another way before.
         """
         if self._note.telling and piece:
-            self._restoration.tellings.add(self._note, self._came, grows=self._is_told)
+            came = self._sent
+            self._restoration.tellings.add(self._note, lambda: "".join(came), self._is_told)
             self._is_told = True
         if self._ended:
             self._stream, self._ended = self._restoration.stream(self._kind), False
@@ -107,11 +104,7 @@ _UNNOTED = Note("", "", "")
 
 
 class Channels:
-    """All open texts of one stream, which come side by side and are restored each on its own.
-
-    Args:
-        restoration: of the answer.
-    """
+    """All open texts of one stream, which come side by side and are restored each on its own."""
 
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
@@ -128,20 +121,17 @@ class Channels:
     ) -> str:
         """Feed one piece of a text; return what can be shown of it now: all, if it is the last.
 
-        Args:
-            path: position of the text; unknown ones open a channel.
-            piece: what has come.
-            last: nothing more of this text comes.
-            kind, note: of a new `Channel`.
+        An unknown path opens a `Channel` with this kind and note.
 
         Raises:
             UpstreamError: there are more texts than any answer has.
         """
         if (channel := self._open.get(path)) is None:
-            channel = self._opened(path, kind, note)
-        if not last:
-            return channel.feed(piece)
-        return channel.feed(piece) + self._end(path)
+            if len(self._open) + len(self._ended) >= MAX_CHANNELS:
+                raise UpstreamError("the API's stream has too many texts")
+            channel = self._ended.pop(path, None) or Channel(self._restoration, path, kind, note)
+            self._open[path] = channel
+        return channel.feed(piece) + (self._end(path) if last else "")
 
     def held(self, path: TextPath) -> str:
         """Return what came of an open text and was not shown yet."""
@@ -154,24 +144,13 @@ class Channels:
         held = [(path, self._end(path)) for path in [path for path in self._open if which(path)]]
         return [(path, text) for path, text in held if text]
 
-    def _opened(self, path: TextPath, kind: str, note: Note) -> Channel:
-        if len(self._open) + len(self._ended) >= MAX_CHANNELS:
-            raise UpstreamError("the API's stream has too many texts")
-        channel = self._ended.pop(path, None) or Channel(self._restoration, path, kind, note)
-        self._open[path] = channel
-        return channel
-
     def _end(self, path: TextPath) -> str:
         channel = self._ended[path] = self._open.pop(path)
         return channel.finish()
 
 
 class Events(ABC):
-    """Handler of the events of one answer; most APIs send the answer's object in the first.
-
-    Args:
-        restoration: of the answer.
-    """
+    """Handler of the events of one answer; most APIs send the answer's object in the first."""
 
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
@@ -190,8 +169,12 @@ class Events(ABC):
         """
 
     @abstractmethod
-    def _held(self) -> list[Json]:
-        """End all texts; return events for what was held back of them."""
+    def _event_of(self, path: TextPath, text: str) -> Json:
+        """Return an event that goes on with one text."""
+
+    def _held(self, which: Callable[[TextPath], bool] = lambda path: True) -> list[Json]:
+        """End some texts; return events for what was held back of them."""
+        return [self._event_of(path, text) for path, text in self._channels.finish(which)]
 
     def _error(self, event: Json) -> Json:
         """Restore an event that says what went wrong."""

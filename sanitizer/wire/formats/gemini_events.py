@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration
 from sanitizer.wire.formats.events import Events, Json, with_list
 from sanitizer.wire.history import PIECE_ROLE, Note
-from sanitizer.wire.json_text import SpelledNumber
+from sanitizer.wire.json_text import SpelledNumber, TextPath
 from sanitizer.wire.shapes import shapes
 
 
@@ -20,9 +21,6 @@ class GeminiEvents(Events):
     ("0", "text", 0). It ends where the other kind begins, or the candidate; text held back is one
     more part there. What an application keeps of a stream may be each event's text alone, so they
     are remembered besides.
-
-    Args:
-        restoration: of the answer.
     """
 
     def __init__(self, restoration: Restoration) -> None:
@@ -117,10 +115,9 @@ class GeminiEvents(Events):
             return []
         found = self._channels.finish(lambda path: path[:2] == (index, kind))
         self._n_ended[index] += 1
-        for _, held in found:
-            self._told(_note(index, kind), came, held)
-        mark = {"thought": True} if kind == "thought" else {}
-        return [{"text": held, **mark} for _, held in found]
+        for _, text in found:
+            self._told(_note(index, kind), came, text)
+        return [_part(kind, text) for _, text in found]
 
     def _whole(self, part: Any) -> Any:
         """Restore a part that is no text, and note what the model says in it."""
@@ -128,13 +125,22 @@ class GeminiEvents(Events):
         restored = self._restoration.document(shapes("gemini")["Said"], content, "")
         return part if restored is content else restored["parts"][0]
 
-    def _held(self) -> list[Json]:
-        held = {index: self._ended(index) for index in list(self._open)}
-        said = {index: {"role": "model", "parts": parts} for index, parts in held.items() if parts}
+    def _held(self, which: Callable[[TextPath], bool] = lambda path: True) -> list[Json]:
+        ended = [(index, part) for index in list(self._open) for part in self._ended(index)]
+        kinds = ["thought" if "thought" in part else "text" for _, part in ended]
         return [
-            {**self._envelope, "candidates": [{"content": each, "index": SpelledNumber(index)}]}
-            for index, each in said.items()
+            self._event_of((index, kind), part["text"])
+            for (index, part), kind in zip(ended, kinds, strict=True)
         ]
+
+    def _event_of(self, path: TextPath, text: str) -> Json:
+        content = {"role": "model", "parts": [_part(str(path[1]), text)]}
+        candidate = {"content": content, "index": SpelledNumber(path[0])}
+        return {**self._envelope, "candidates": [candidate]}
+
+
+def _part(kind: str, text: str) -> Json:
+    return {"text": text, "thought": True} if kind == "thought" else {"text": text}
 
 
 def _note(index: str, kind: str) -> Note:

@@ -25,9 +25,6 @@ class MessageEvents(Events):
     A text is identified by its block and the field of its deltas: ("0", "text"). Text held back
     comes in one more delta before the block ends. The type of a block says what its text is, so a
     stream with deltas of an unknown type is closed, as are those with unknown events.
-
-    Args:
-        restoration: of the answer.
     """
 
     def __init__(self, restoration: Restoration) -> None:
@@ -59,8 +56,9 @@ class MessageEvents(Events):
             if isinstance(message, dict) and message.get("content"):
                 raise UpstreamError("the API sent a message that does not begin empty")
         elif kind == "content_block_stop":
-            self._ended.add(_index(event))
-            before = self._finished(_index(event))
+            index = _index(event)
+            self._ended.add(index)
+            before = self._held(lambda path: path[0] == index)
         elif kind in _ENDS:
             before = self._held()
         restored = self._restoration.document(shapes("anthropic")["Event"], event)
@@ -90,7 +88,7 @@ class MessageEvents(Events):
             return [], self._whole(event)
         # The deltas continue what the block begins with, and some applications read them alone.
         rest = self._whole({**event, "content_block": {**block, field: ""}})
-        return [rest], _delta_of((index, str(field)), self._feed(index, str(field), text))
+        return [rest], self._event_of((index, str(field)), self._feed(index, str(field), text))
 
     def _delta(self, event: Json) -> Json:
         delta = event.get("delta")
@@ -125,20 +123,11 @@ class MessageEvents(Events):
         note = Note("", "", role, aside, at=(int(index),))
         return self._channels.feed((index, field), piece, kind, note=note)
 
-    def _held(self) -> list[Json]:
-        return [_delta_of(*each) for each in self._channels.finish(lambda path: True)]
-
-    def _finished(self, index: str) -> list[Json]:
-        """End the texts of one block; return deltas for what was held back."""
-        return [_delta_of(*each) for each in self._channels.finish(lambda path: path[0] == index)]
-
-
-def _delta_of(path: TextPath, text: str) -> Json:
-    """Return one more delta of a text."""
-    index, field = str(path[0]), str(path[1])
-    (kind,) = [kind for kind, of in _DELTAS.items() if of == field]
-    delta = {"type": kind, field: text}
-    return {"type": "content_block_delta", "index": SpelledNumber(index), "delta": delta}
+    def _event_of(self, path: TextPath, text: str) -> Json:
+        index, field = str(path[0]), str(path[1])
+        (kind,) = [kind for kind, of in _DELTAS.items() if of == field]
+        delta = {"type": kind, field: text}
+        return {"type": "content_block_delta", "index": SpelledNumber(index), "delta": delta}
 
 
 def _index(event: Json) -> str:

@@ -19,9 +19,6 @@ class ChatLines(Events):
     A text is identified by its place in the line: ("message", "content"), or ("response",). Text
     held back comes in one more line before the one that says it is done; a thought ends where the
     text begins.
-
-    Args:
-        restoration: of the answer.
     """
 
     endpoint, role = "api/chat", "assistant"
@@ -44,7 +41,7 @@ class ChatLines(Events):
         before: list[Json] = []
         message = event.get("message")
         if (isinstance(message, dict) and message.get("content")) or event.get("response"):
-            before = self._lines(self._channels.finish(lambda path: path[-1] == "thinking"))
+            before = self._held(lambda path: path[-1] == "thinking")
         telling = "" if self.role else None
         shape = shapes("ollama")[f"answer.{self.endpoint}"]
         restored = self._restoration.document(shape, event, telling, coming=self._coming)
@@ -62,18 +59,11 @@ class ChatLines(Events):
         note = Note("", "", self.role, aside)
         return self._channels.feed(slot.path, slot.text, kind, note=note)
 
-    def _held(self) -> list[Json]:
-        return self._lines(self._channels.finish(lambda path: True))
-
-    def _lines(self, held: list[tuple[TextPath, str]]) -> list[Json]:
-        """Return one more line for each text that was held back."""
-        lines = []
-        for path, text in held:
-            said: Json = {str(path[-1]): text}
-            if len(path) > 1:
-                said = {"message": {"role": "assistant", "content": "", **said}}
-            lines.append({**self._envelope, **said, "done": False})
-        return lines
+    def _event_of(self, path: TextPath, text: str) -> Json:
+        said: Json = {str(path[-1]): text}
+        if len(path) > 1:
+            said = {"message": {"role": "assistant", "content": "", **said}}
+        return {**self._envelope, **said, "done": False}
 
 
 class GenerateLines(ChatLines):

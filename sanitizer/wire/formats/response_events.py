@@ -54,9 +54,6 @@ class EventFeed(Events):
     or the response is done; later events are renumbered. Applications read a text from its deltas,
     from the event that ends it, from its item or from the response: where a later one says
     something else, what was said first takes its place, so that all read the same.
-
-    Args:
-        restoration: of the answer.
     """
 
     def __init__(self, restoration: Restoration) -> None:
@@ -116,9 +113,6 @@ class EventFeed(Events):
         if event.get("type") not in _STATES or not isinstance(response, dict):
             return event
         return {**event, "response": stamp(response)}
-
-    def _held(self) -> list[Json]:
-        return self._finished(())
 
     def _delta(self, text: str, event: Json) -> Json:
         delta, name = event.get("delta"), text.removeprefix("response.")
@@ -191,13 +185,13 @@ class EventFeed(Events):
         def inside(path: TextPath) -> bool:
             return path[1:n] == place[1:] and (not place or place[0] in ("", path[0]))
 
-        events = [self._delta_of(path, text) for path, text in self._channels.finish(inside)]
+        events = self._held(inside)
         for path in [path for path in self._latest if inside(path)]:
             del self._latest[path]
         return events
 
-    def _delta_of(self, path: TextPath, held: str) -> Json:
-        """Return one more delta, in the form of the text's latest."""
+    def _event_of(self, path: TextPath, held: str) -> Json:
+        # In the form of the latest delta of the text.
         n = 1 + len(_PLACE)
         event = {k: v for k, v in self._latest[path[:n]].items() if k != "obfuscation"}
         if "logprobs" in event:
@@ -208,11 +202,8 @@ class EventFeed(Events):
 
     def _counted(self, event: Json) -> Json:
         """Return the event with a number that counts the events put in before it."""
-        return (
-            {**event, "sequence_number": self._number + self._inserted}
-            if "sequence_number" in event
-            else event
-        )
+        number = {"sequence_number": self._number + self._inserted}
+        return {**event, **number} if "sequence_number" in event else event
 
 
 def _index(event: Json, key: str) -> str:
