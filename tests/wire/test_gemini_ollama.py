@@ -32,14 +32,6 @@ def user(text: str = f"Ask {MAIL}") -> Json:
     return {"role": "user", "parts": [{"text": text}]}
 
 
-@pytest.mark.parametrize("name", ["inlineData", "inline_data", "fileData", "file_data"])
-def test_files_are_refused_in_either_spelling(name: str) -> None:
-    part = {name: {"mimeType": "image/png", "data": "UE5H"}}
-    with pytest.raises(RequestRefused) as refused:
-        asked(WHOLE, {"contents": [{"role": "user", "parts": [part]}]})
-    assert refused.value.reason == "file"
-
-
 def test_all_text_of_a_request_is_read() -> None:
     document = {
         "contents": [
@@ -62,31 +54,6 @@ def test_all_text_of_a_request_is_read() -> None:
     exchange = asked(WHOLE, document)
     assert MAIL.encode() not in exchange.body
     assert json.loads(exchange.body)["contents"][1]["parts"][0]["functionCall"]["args"]["n"] == 1
-
-
-@pytest.mark.parametrize(
-    ("path", "document", "reason"),
-    [
-        ("/api/generate", {"model": "m", "prompt": "Go on", "context": [1, 2]}, "tokens"),
-        (
-            "/api/chat",
-            {"model": "m", "messages": [{"role": "user", "content": "", "images": ["UE5H"]}]},
-            "image",
-        ),
-        ("/api/chat", {"model": f"of {MAIL}", "messages": []}, "structure"),
-        ("/v1beta/models/4111111111111111:generateContent", {"contents": []}, "endpoint"),
-        ("/v1beta/models/m:streamGenerateContent", {"contents": []}, "endpoint"),
-        ("/v1beta/models/m:generateContent?key=AIza", {"contents": []}, "endpoint"),
-        ("/v1beta/models/m:embedContent", {"contents": []}, "endpoint"),
-        ("/v1/files/models/m:generateContent", {"contents": []}, "endpoint"),
-        ("/api/embed", {"model": "m", "input": MAIL}, "endpoint"),
-        ("/api/pull", {"model": "m"}, "endpoint"),
-    ],
-)
-def test_what_is_refused(path: str, document: Json, reason: str) -> None:
-    with pytest.raises(RequestRefused) as refused:
-        asked(path, document)
-    assert refused.value.reason == reason
 
 
 def test_ollama_streams_unless_told_not_to() -> None:
