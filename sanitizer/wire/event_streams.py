@@ -12,12 +12,10 @@ from typing import Any
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, Stamp
 from sanitizer.wire.endpoints import Endpoint
+from sanitizer.wire.formats.answer_events import ChatLines, GeminiEvents, GenerateLines
 from sanitizer.wire.formats.chat_events import Chunks
 from sanitizer.wire.formats.events import Events, Json
-from sanitizer.wire.formats.gemini_events import GeminiEvents
-from sanitizer.wire.formats.message_events import MessageEvents
-from sanitizer.wire.formats.ollama_events import ChatLines, GenerateLines
-from sanitizer.wire.formats.response_events import EventFeed
+from sanitizer.wire.formats.typed_events import EventFeed, MessageEvents
 from sanitizer.wire.json_text import dumps, loads
 
 MAX_EVENT = 8_000_000

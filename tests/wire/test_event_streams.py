@@ -18,7 +18,7 @@ from sanitizer import Sanitizer
 from sanitizer.answers import Links, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.event_streams import MAX_EVENT, EventStream
-from sanitizer.wire.formats.response_events import KNOWN
+from sanitizer.wire.formats.typed_events import KNOWN
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy
 
 SSE = "text/event-stream; charset=utf-8"
