@@ -1,44 +1,10 @@
 """The table of each API: which strings of a document are not text. One file a format.
 
 Every string at a position that is not listed is text: it is sanitized on the way out and restored
-on the way back, whether the field is known or not. A section of a table is the shape of an object;
-a row of it names what its fields hold:
-
-text       Text: all strings below it, however deep; keys of objects are treated as light.
-light      Text in which identifiers are replaced but words are not perturbed, and numbers that are
-           identifiers: what developers write for the model to read exactly (descriptions of tools,
-           JSON schemas, names of files), parameters of machines (stop, metadata), and keys of
-           objects, which schemas name. All below it, however deep.
-name       A model, type, role or id: stays as it is, and must look like one (no spaces, no e-mail
-           address, no number of a card, an account or a person).
-opaque     Bytes of the API's own in base64 or hexadecimal (encrypted reasoning, signatures): stays
-           if it looks like that, and says no identifier of these kinds.
-keep       A subtree that stays whole: grammars, settings of hosted tools. Refused if an identifier
-           of these kinds is in it.
-secret     A subtree that stays whatever it holds: credentials and addresses of hosted tools.
-arguments  A JSON document in a string: its values are text, its keys light; all of it is text if it
-           is not JSON. Numbers that are originals of the conversation are replaced, here and in
-           objects with unknown fields.
-input      A call's arguments as an object: as arguments, but not in a string.
-person     A participant's name: text, but its replacement has no characters that the API forbids in
-           names. A name if the role is "tool" or "function".
-tokens     Text, or a list of texts; lists of token numbers are text in disguise and refused.
-logprobs   Tokens of an answer: stay in answers (placeholders in them are not restored), refused in
-           requests.
-image, audio, file   No text: refused unless the policy lets them pass.
-Shape      An object of this section; a string in its place is text; a list holds several.
-
-Other rows tell of the object itself: `like` (it has the fields of these shapes too), `role` (whose
-text it holds), `speaks` (its own role or type says whose), `call` (it calls the tool that its name
-says), `string` (what a string in its place is), `types` (value of its type -> shape in its place).
-Formats know the shapes of OpenAI's too.
+on the way back, whether the field is known or not. `formats/openai.toml` explains the rows.
 
 Answers are restored at text, person, arguments and input positions only: what is restored anywhere
 else would leave again with the next request.
-
-Numbers beside known fields are parameters, such as a temperature: replaced only if their form or
-their name tells an identifier (a card, `customer_number`), and never in `seed`.
-
 Not protected: what occurs at secret positions, what else occurs at opaque, keep and name positions,
 numbers that are no identifiers, and words (not identifiers) at light positions.
 """
@@ -58,7 +24,7 @@ from sanitizer.wire.endpoints import Endpoint
 
 
 class Rule(Enum):
-    """What happens to the strings at a position; the module's docstring explains each member."""
+    """What happens to the strings at a position; `formats/openai.toml` explains each member."""
 
     TEXT = auto()
     LIGHT = auto()

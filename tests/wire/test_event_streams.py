@@ -20,6 +20,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.wire.event_streams import MAX_EVENT, EventStream
 from sanitizer.wire.formats.typed_events import KNOWN
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy
+from tests.wire.cases import cases
 
 SSE = "text/event-stream; charset=utf-8"
 ORIGINALS = {"<EMAIL_1>": EMAIL, "<EMAIL_2>": "anna.nowak@example.org", "<TEXT_1>": "<EMAIL_2>"}
@@ -290,24 +291,18 @@ def test_a_streamed_answer_goes_back_for_free() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        event({"object": "brand.new"}),
-        event({"choices": {"index": 0}}),
-        event({"choices": ["text"]}),
-        event({"choices": [{"index": "x", "delta": {}}]}),
-        event("[1]"),
-        event("{"),
-        event("[" * 10_000),
-        b"data: \xff\n\n",
-        b"data: " + b"x" * (MAX_EVENT + 1),
-    ],
-)
-def test_chunks_that_cannot_be_read_end_the_stream(raw: bytes) -> None:
+@pytest.mark.parametrize(("path", "kind", "raw"), cases("streams"))
+def test_a_stream_that_cannot_be_read_is_closed(path: str, kind: str, raw: str) -> None:
+    exchange = send({"messages": [], "contents": []}, path=path)
     with pytest.raises(UpstreamError) as error:
-        stream().feed(raw)
+        through(exchange.stream(kind), raw.encode("latin-1"))
     assert error.value.__cause__ is None
+
+
+@pytest.mark.parametrize("raw", [event("[" * 10_000), b"data: " + b"x" * (MAX_EVENT + 1)])
+def test_an_event_that_is_too_long_or_too_deep_ends_the_stream(raw: bytes) -> None:
+    with pytest.raises(UpstreamError):
+        stream().feed(raw)
 
 
 @pytest.mark.parametrize(
@@ -448,20 +443,6 @@ def test_whole_objects_in_events_are_restored_and_remembered() -> None:
     assert history.record.charged == 0
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"type": "response.brand_new.delta", "delta": "x"},
-        {"type": 5},
-        {"x": 1},
-        {"type": "response.output_text.delta"},
-    ],
-)
-def test_unknown_events_of_responses_end_the_stream(data: dict[str, Any]) -> None:
-    with pytest.raises(UpstreamError):
-        stream(RESPONSES).feed(event(data))
-
-
 def test_every_event_of_the_sdk_is_known() -> None:
     responses = pytest.importorskip("openai.types.responses")
     known: set[str] = set()
@@ -479,11 +460,3 @@ def test_every_event_of_the_sdk_is_known() -> None:
     }
     assert len(kinds) > 40
     assert kinds <= KNOWN
-
-
-@pytest.mark.parametrize(
-    "content_type", ["application/json", "", "text/event-stream; charset=latin-1"]
-)
-def test_only_event_streams_are_streamed(content_type: str) -> None:
-    with pytest.raises(UpstreamError):
-        send(chat("hi")).stream(content_type)
