@@ -113,17 +113,10 @@ def variables_for(upstream: str) -> dict[str, str]:
 
     Clients of other vendors are left alone: they would send their keys to this upstream.
 
-    Raises:
-        ValueError: an API whose endpoints the proxy does not let through.
-
     >>> variables_for("https://api.openai.com/v1")
     {'OPENAI_BASE_URL': '/v1', 'OPENAI_API_BASE': '/v1'}
     """
-    from sanitizer.wire import ENDPOINTS
-
     if "anthropic" in (urlsplit(upstream).hostname or ""):
-        if "messages" not in ENDPOINTS:
-            raise ValueError("the proxy lets no endpoint of this API through")
         return {"ANTHROPIC_BASE_URL": ""}
     return {"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"}
 

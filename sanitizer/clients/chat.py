@@ -9,12 +9,11 @@ from typing import Any, Self
 
 import httpx
 
-from sanitizer.clients.httpx import filtered
-from sanitizer.clients.transport import Events, TransportFilter
+from sanitizer.clients.transport import TransportFilter
 from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Sanitizer
 from sanitizer.urls import check_base_url
-from sanitizer.wire import Exchange, Frames
+from sanitizer.wire import Frames
 
 MAX_COMPLAINT = 300
 """Longest part of the API's error message that is shown, in characters."""
@@ -63,8 +62,11 @@ class ChatConnection:
             raise ValueError("key must be visible ASCII without spaces")
         self._url = upstream.rstrip("/") + "/chat/completions"
         self._model = model
-        self._headers = {} if key is None else {"authorization": f"Bearer {key}"}
-        self._client = filtered(httpx.Client(timeout=timeout), sanitizer, filter_class=_Unrestored)
+        self._headers = {"content-type": "application/json", "accept-encoding": "identity"}
+        if key is not None:
+            self._headers["authorization"] = f"Bearer {key}"
+        self._filter = TransportFilter(sanitizer)
+        self._client = httpx.Client(timeout=timeout)
 
     def answer(self, messages: Sequence[dict[str, str]]) -> Iterator[str]:
         """Yield the API's answer to a chat, in pieces, with placeholders.
@@ -76,10 +78,13 @@ class ChatConnection:
             UpstreamError: the API cannot be reached, or its answer is an error or cannot be read.
             SanitizerError: as `Sanitizer.sanitize`; nothing was sent.
         """
-        body = {"model": self._model, "messages": list(messages), "stream": True}
+        request = {"model": self._model, "messages": list(messages), "stream": True}
+        path = httpx.URL(self._url).raw_path
+        given = json.dumps(request).encode()
+        body = self._filter.request("POST", path, self._headers, given).body
         try:
             with self._client.stream(
-                "POST", self._url, json=body, headers=self._headers
+                "POST", self._url, content=body, headers=self._headers
             ) as response:
                 if response.status_code != httpx.codes.OK:
                     raise UpstreamError(_complaint(response))
@@ -106,27 +111,6 @@ class ChatConnection:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class _Unrestored(TransportFilter):
-    """A filter that sanitizes requests and lets answers pass as they are."""
-
-    def response(self, exchange: Exchange, status: int, content_type: str, body: bytes) -> bytes:
-        return body
-
-    def events(self, exchange: Exchange, content_type: str) -> Events:
-        return _UnrestoredEvents()
-
-
-class _UnrestoredEvents:
-    def feed(self, data: bytes) -> bytes:
-        return data
-
-    def finish(self) -> bytes:
-        return b""
-
-    def leave(self) -> None:
-        pass  # nothing was restored
 
 
 def _complaint(response: httpx.Response) -> str:

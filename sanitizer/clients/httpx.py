@@ -13,9 +13,7 @@ from typing import TypeVar
 import httpx
 
 from sanitizer.clients.transport import (
-    AsyncEvents,
     AsyncTransport,
-    SyncEvents,
     SyncTransport,
     TransportFilter,
     filtered_client,
@@ -23,12 +21,6 @@ from sanitizer.clients.transport import (
 from sanitizer.pipeline import Sanitizer
 
 ClientT = TypeVar("ClientT", httpx.Client, httpx.AsyncClient)
-
-
-class _Stream(SyncEvents, httpx.SyncByteStream): ...
-
-
-class _AsyncStream(AsyncEvents, httpx.AsyncByteStream): ...
 
 
 class FilterTransport(SyncTransport[httpx.BaseTransport], httpx.BaseTransport):
@@ -67,7 +59,6 @@ class FilterTransport(SyncTransport[httpx.BaseTransport], httpx.BaseTransport):
     """
 
     http = httpx
-    stream = _Stream
 
 
 class AsyncFilterTransport(AsyncTransport[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport):
@@ -89,7 +80,6 @@ class AsyncFilterTransport(AsyncTransport[httpx.AsyncBaseTransport], httpx.Async
     """
 
     http = httpx
-    stream = _AsyncStream
 
 
 def filtered(
@@ -120,5 +110,5 @@ def filtered(
         ValueError: a transport is a filter already.
         TypeError: the client chooses its transports by a method of its own.
     """
-    classes = (FilterTransport, AsyncFilterTransport)
-    return filtered_client(client, httpx, *classes, sanitizer, filter_class, user)
+    kind = FilterTransport if isinstance(client, httpx.Client) else AsyncFilterTransport
+    return filtered_client(client, kind, sanitizer, filter_class, user)

@@ -215,7 +215,7 @@ class _TracelessFilter(_SdkFilter):
     def request(
         self, method: str, target: bytes, headers: Mapping[str, str], body: bytes
     ) -> Exchange:
-        with self._stage("whether traces are sent could not be found out, nothing was sent"):
+        with self.stage("whether traces are sent could not be found out, nothing was sent"):
             import_module("sanitizer.clients.frameworks").refuse_tracing()
         return super().request(method, target, headers, body)
 

@@ -1,7 +1,7 @@
 """What the transports of both HTTP libraries do; `httpx.py` and `httpx2.py` name the library.
 
-The two libraries have the same classes under another module's name, so the behaviour is here and
-takes the library as a module. No HTTP library is imported in this file.
+The two libraries have the same classes under another module's name, so the behaviour takes the
+library as a module. No HTTP library is imported in this file.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Generic, Protocol, TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from typing import Any, Generic, TypeVar
 
 from sanitizer.errors import RequestRefused, SanitizerError
 from sanitizer.pipeline import Sanitizer
 from sanitizer.wire import (
+    EventStream,
     Exchange,
     Filter,
     Stamp,
@@ -27,37 +29,12 @@ from sanitizer.wire import (
 ClientT = TypeVar("ClientT")
 TransportT = TypeVar("TransportT")
 
-# Headers computed from the body: they would not fit the sanitized one, and a digest of private
-# text must not leave.
+# They would not fit the sanitized body, and a digest of private text must not leave.
 _SIGNED = frozenset(
-    [
-        "content-digest",
-        "content-md5",
-        "digest",
-        "repr-digest",
-        "signature",
-        "signature-input",
-        "x-amz-content-sha256",
-    ]
+    "content-digest content-md5 digest repr-digest signature signature-input"
+    " x-amz-content-sha256".split()
 )
-_NOT_RESTORED = "the answer could not be restored"
-
-
-class Events(Protocol):
-    """A streamed answer on its way: bytes in, restored bytes out."""
-
-    def feed(self, data: bytes) -> bytes:
-        """Feed some bytes; return those that can be passed on now.
-
-        Raises:
-            UpstreamError: an event cannot be read. Close the stream then.
-        """
-
-    def finish(self) -> bytes:
-        """End the stream; return the bytes still held back. Raises UpstreamError."""
-
-    def leave(self) -> None:
-        """Keep what came of a stream that is left in its middle. Raises VaultError."""
+"""Headers that are computed from the body."""
 
 
 class TransportFilter:
@@ -83,23 +60,14 @@ class TransportFilter:
     def request(
         self, method: str, target: bytes, headers: Mapping[str, str], body: bytes
     ) -> Exchange:
-        """Return what may be sent in place of a request.
-
-        Args:
-            method: in capitals.
-            target: path and query as sent.
-            headers: with lower-case names.
-            body: the whole of it.
+        """Return what may be sent in place of a request, as `Filter.request`.
 
         Raises:
-            RequestRefused: as `Filter.request`, and with reason "signed". Nothing may be sent then.
-            SanitizerError: as `Sanitizer.sanitize`. Nothing may be sent then.
+            SanitizerError: also RequestRefused with reason "signed". Nothing may be sent then.
         """
-        with self._stage("the request could not be sanitized, nothing was sent"):
-            signed = _SIGNED.intersection(headers) or headers.get("authorization", "").startswith(
-                "AWS4-"
-            )
-            if signed:
+        with self.stage("the request could not be sanitized, nothing was sent"):
+            by_aws = headers.get("authorization", "").startswith("AWS4-")
+            if by_aws or _SIGNED.intersection(headers):
                 raise RequestRefused(
                     "the body was signed before it was sanitized, which the API cannot check",
                     "signed",
@@ -108,14 +76,18 @@ class TransportFilter:
 
     def response(self, exchange: Exchange, status: int, content_type: str, body: bytes) -> bytes:
         """Restore a whole answer. Raises UpstreamError, VaultError."""
-        with self._stage(_NOT_RESTORED):
+        with self.restoring():
             stamp = self.stamp(exchange)
             return exchange.response(status, content_type, body, stamp, rewrite=True)
 
-    def events(self, exchange: Exchange, content_type: str) -> Events:
+    def events(self, exchange: Exchange, content_type: str) -> EventStream:
         """Return what restores a streamed answer. Raises UpstreamError, VaultError."""
-        with self._stage(_NOT_RESTORED):
-            return _CheckedEvents(self, exchange.stream(content_type, self.stamp(exchange)))
+        with self.restoring():
+            return exchange.stream(content_type, self.stamp(exchange))
+
+    def restoring(self) -> AbstractContextManager[None]:
+        """Raise the errors of restoring an answer as this filter chooses."""
+        return self.stage("the answer could not be restored")
 
     def stamp(self, exchange: Exchange) -> Stamp | None:
         """Return what to put into the answer's object; None leaves it alone."""
@@ -126,7 +98,8 @@ class TransportFilter:
         return error
 
     @contextmanager
-    def _stage(self, failure: str) -> Iterator[None]:
+    def stage(self, failure: str) -> Iterator[None]:
+        """Raise every error as one of this package, without text of the request."""
         try:
             yield
         except SanitizerError as error:
@@ -136,26 +109,6 @@ class TransportFilter:
             raise self.error(
                 SanitizerError(f"{failure}: {type(error).__name__} in the filter")
             ) from None
-
-
-class _CheckedEvents:
-    """A stream that raises the errors its filter chooses."""
-
-    def __init__(self, transport_filter: TransportFilter, events: Events) -> None:
-        self._filter = transport_filter
-        self._events = events
-
-    def feed(self, data: bytes) -> bytes:
-        with self._filter._stage(_NOT_RESTORED):
-            return self._events.feed(data)
-
-    def finish(self) -> bytes:
-        with self._filter._stage(_NOT_RESTORED):
-            return self._events.finish()
-
-    def leave(self) -> None:
-        with self._filter._stage(_NOT_RESTORED):
-            self._events.leave()
 
 
 class _Ref(weakref.ref[Any]):
@@ -195,11 +148,11 @@ class _Transport(Generic[TransportT]):
 
     Attributes:
         http: module of the HTTP library.
-        stream: class of its byte streams that restores events.
+        events_class: what restores events while they are read.
     """
 
     http: Any
-    stream: Any
+    events_class: Any
 
     def __init__(
         self,
@@ -234,7 +187,9 @@ class _Transport(Generic[TransportT]):
         streams = exchange.streams or kind.lower().startswith("text/event-stream")
         if not streams or not 200 <= response.status_code < 300:
             return None
-        stream = self.stream(response, self._filter.events(exchange, kind))
+        stream = _stream_class(self.http, self.events_class)(
+            response, self._filter.events(exchange, kind), self._filter
+        )
         headers = answer_headers(response.headers.raw)
         return self._answer(response, [*headers, *record_headers(exchange.record)], stream)
 
@@ -262,8 +217,77 @@ def is_filter(transport: object) -> bool:
     return isinstance(transport, _Transport)
 
 
+class _Events:
+    """A library's byte stream that restores events while it is read."""
+
+    def __init__(self, response: Any, events: EventStream, to: TransportFilter) -> None:
+        self._response = response
+        self._events = events
+        self._filter = to
+
+    def _feed(self, data: bytes) -> bytes:
+        with self._filter.restoring():
+            return self._events.feed(data)
+
+    def _finish(self) -> bytes:
+        with self._filter.restoring():
+            return self._events.finish()
+
+    def _leave(self) -> None:
+        """Keep what came: it is known when it is sent back."""
+        with self._filter.restoring():
+            self._events.leave()
+
+
+class _SyncEvents(_Events):
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for data in self._response.iter_bytes():
+                if restored := self._feed(data):
+                    yield restored
+            if rest := self._finish():
+                yield rest
+        except SanitizerError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        try:
+            self._response.close()
+        finally:
+            self._leave()
+
+
+class _AsyncEvents(_Events):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for data in self._response.aiter_bytes():
+                if restored := self._feed(data):
+                    yield restored
+            if rest := self._finish():
+                yield rest
+        except SanitizerError:
+            await self.aclose()
+            raise
+
+    async def aclose(self) -> None:
+        try:
+            await self._response.aclose()
+        finally:
+            self._leave()
+
+
+@cache
+def _stream_class(http: Any, events_class: Any) -> Any:
+    """Return a class of the library's byte streams, which it asks for by type."""
+    base = http.SyncByteStream if events_class is _SyncEvents else http.AsyncByteStream
+    return type("RestoredStream", (events_class, base), {})
+
+
 class SyncTransport(_Transport[TransportT]):
     """Behaviour of a `FilterTransport`."""
+
+    events_class = _SyncEvents
 
     def handle_request(self, request: Any) -> Any:
         """Sanitize a request, send it, and restore its answer."""
@@ -289,6 +313,8 @@ class SyncTransport(_Transport[TransportT]):
 
 class AsyncTransport(_Transport[TransportT]):
     """Behaviour of an `AsyncFilterTransport`."""
+
+    events_class = _AsyncEvents
 
     async def handle_async_request(self, request: Any) -> Any:
         """Sanitize a request, send it, and restore its answer."""
@@ -329,88 +355,22 @@ class AsyncTransport(_Transport[TransportT]):
         return await run_sync(work, *given)
 
 
-class SyncEvents:
-    """Behaviour of a library's byte stream that restores events while it is read.
-
-    Args:
-        response: the API's answer.
-        events: what restores it.
-    """
-
-    def __init__(self, response: Any, events: Events) -> None:
-        self._response = response
-        self._events = events
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            for data in self._response.iter_bytes():
-                if restored := self._events.feed(data):
-                    yield restored
-            if rest := self._events.finish():
-                yield rest
-        except SanitizerError:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Close the API's answer; what came of it is known when it is sent back."""
-        try:
-            self._response.close()
-        finally:
-            self._events.leave()
-
-
-class AsyncEvents:
-    """Behaviour of an asynchronous byte stream, as `SyncEvents`.
-
-    Args:
-        response: the API's answer.
-        events: what restores it.
-    """
-
-    def __init__(self, response: Any, events: Events) -> None:
-        self._response = response
-        self._events = events
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for data in self._response.aiter_bytes():
-                if restored := self._events.feed(data):
-                    yield restored
-            if rest := self._events.finish():
-                yield rest
-        except SanitizerError:
-            await self.aclose()
-            raise
-
-    async def aclose(self) -> None:
-        """Close the API's answer; what came of it is known when it is sent back."""
-        try:
-            await self._response.aclose()
-        finally:
-            self._events.leave()
-
-
 def filtered_client(
     client: ClientT,
-    http: Any,
-    sync_class: Any,
-    async_class: Any,
+    kind: type[_Transport[Any]],
     sanitizer: Sanitizer,
     filter_class: type[TransportFilter],
     user: object | None,
 ) -> ClientT:
-    """Copy an HTTP client and filter every transport of the copy, as an adapter's `filtered`.
+    """Copy an HTTP client and filter every transport of the copy, as the library's `filtered`.
 
     Args:
         client: client of the library.
-        http: module of the HTTP library.
-        sync_class, async_class: the adapter's transports.
+        kind: class of transports for it.
         sanitizer, filter_class, user: as `filtered`.
     """
     given: Any = client
-    is_sync = isinstance(client, http.Client)
-    base = http.Client if is_sync else http.AsyncClient
+    base = kind.http.Client if isinstance(client, kind.http.Client) else kind.http.AsyncClient
     if type(given)._transport_for_url is not base._transport_for_url:
         raise TypeError(
             f"a {type(client).__name__} chooses its transports itself,"
@@ -419,7 +379,6 @@ def filtered_client(
     owner = Owner(client, user)
 
     def wrap(transport: Any) -> Any:
-        kind = sync_class if is_sync else async_class
         return kind(transport, sanitizer, filter_class=filter_class, owner=owner)
 
     new = copy.copy(given)

@@ -48,7 +48,6 @@ from sanitizer.proxy.upstream import (
 from sanitizer.wire import (
     EventStream,
     Exchange,
-    LineStream,
     endpoint_of,
     may_settle,
     record_headers,
@@ -476,9 +475,7 @@ class Api:
                 log_failure(error)
             raise
 
-    async def _passed_on(
-        self, call: Call, events: EventStream | LineStream, begun: UpstreamAnswer
-    ) -> bytes:
+    async def _passed_on(self, call: Call, events: EventStream, begun: UpstreamAnswer) -> bytes:
         loop, seconds = asyncio.get_running_loop(), self._settings.timeout
         begins = True
         async with asyncio.timeout(seconds) as limit:

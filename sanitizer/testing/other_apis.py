@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from sanitizer.wire import format_of
+
 Json = dict[str, Any]
 
-MESSAGES = ("messages", "messages/count_tokens")
-GEMINI = ("generateContent", "streamGenerateContent", "countTokens")
-OLLAMA = ("api/chat", "api/generate")
 LINES = "application/x-ndjson"
 _USAGE = {"input_tokens": 1, "output_tokens": 1}
 
@@ -24,18 +23,18 @@ def answer(
     'Hello'
 
     Args:
-        endpoint: one of MESSAGES, GEMINI or OLLAMA.
+        endpoint: name of one of their endpoints.
         document: body of the request.
         text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """
-    if endpoint in MESSAGES:
+    if format_of(endpoint) == "anthropic":
         return _of_messages(endpoint, document, text, tool, size)
     pieces = [text[i : i + size] for i in range(0, len(text), size)]
     if endpoint == "countTokens":
         return json.dumps({"totalTokens": len(text)}).encode(), None
-    if endpoint in GEMINI:
+    if format_of(endpoint) == "gemini":
         part: Json = {"text": text}
         if tool is not None:
             part = {"functionCall": {"id": "call_1", "name": tool, "args": {"text": text}}}

@@ -15,17 +15,19 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 from sanitizer.testing import other_apis
+from sanitizer.wire import endpoint_of, format_of
 
 Json = dict[str, Any]
 
 JSON, EVENTS = "application/json", "text/event-stream"
-USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 
 
 @dataclass(frozen=True)
@@ -106,149 +108,52 @@ def answer(
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """
-    if endpoint in (*other_apis.MESSAGES, *other_apis.GEMINI, *other_apis.OLLAMA):
+    if format_of(endpoint) != "openai":
         body, events = other_apis.answer(endpoint, document, text, tool, size)
-        kind = other_apis.LINES if endpoint in other_apis.OLLAMA else EVENTS
+        kind = other_apis.LINES if format_of(endpoint) == "ollama" else EVENTS
         return Answer(body) if events is None else Answer(events, content_type=kind)
-    whole = {"chat/completions": _chat, "responses": _response, "embeddings": _embedding}.get(
-        endpoint, _completion
-    )
-    if endpoint == "embeddings" or document.get("stream") is not True:
-        return Answer(json.dumps(whole(text, tool)).encode())
-    streamed = {"chat/completions": _chat_chunks, "responses": _response_events}.get(
-        endpoint, _completion_chunks
-    )
-    pieces = [text[i : i + size] for i in range(0, len(text), size)]
-    if tool is not None:
-        spelled = json.dumps({"text": text})
-        pieces = [spelled[i : i + size] for i in range(0, len(spelled), size)]
-    return Answer(streamed(pieces, text, tool), content_type=EVENTS)
+    table = _table()
+    found = table.get((endpoint, tool is not None)) or table.get((endpoint, False))
+    found = found or table["completions", False]
+    arguments = json.dumps({"text": text})
+    given = {"$TEXT": text, "$TOOL": tool, "$ARGUMENTS": arguments}
+    if not found["events"] or document.get("stream") is not True:
+        return Answer(json.dumps(_filled(found["whole"], given)).encode())
+    whole = text if tool is None else arguments
+    pieces = [whole[i : i + size] for i in range(0, len(whole), size)]
+    return Answer(_events(endpoint, found["events"], given, pieces), content_type=EVENTS)
 
 
-def _chat(text: str, tool: str | None) -> Json:
-    message: Json = {"role": "assistant", "content": text}
-    if tool is not None:
-        call = {"name": tool, "arguments": json.dumps({"text": text})}
-        message = {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": "call_1", "type": "function"}],
-        }
-        message["tool_calls"][0]["function"] = call
-    choice = {
-        "index": 0,
-        "message": message,
-        "finish_reason": "tool_calls" if tool else "stop",
-        "logprobs": None,
-    }
-    return {**_head("chat.completion"), "choices": [choice], "usage": USAGE}
+@cache
+def _table() -> dict[tuple[str, bool], Json]:
+    """Return what OpenAI's endpoints answer, by endpoint and whether a function is called."""
+    lines = files(__package__).joinpath("answers.jsonl").read_text("utf-8").splitlines()
+    return {(row["endpoint"], row["calls"]): row for row in map(json.loads, lines)}
 
 
-def _completion(text: str, tool: str | None) -> Json:
-    choice = {"index": 0, "text": text, "finish_reason": "stop", "logprobs": None}
-    return {**_head("text_completion"), "choices": [choice], "usage": USAGE}
+def _filled(value: Any, given: Json) -> Any:
+    """Return a value with what is given in place of names that begin with "$"."""
+    if isinstance(value, dict):
+        return {key: _filled(inner, given) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, given) for inner in value]
+    return given.get(value, value) if isinstance(value, str) else value
 
 
-def _embedding(text: str, tool: str | None) -> Json:
-    data = [{"object": "embedding", "index": 0, "embedding": [0.5, -0.25]}]
-    return {
-        "object": "list",
-        "model": "test",
-        "data": data,
-        "usage": {"prompt_tokens": 1, "total_tokens": 1},
-    }
-
-
-def _response(text: str, tool: str | None) -> Json:
-    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-    return {
-        "id": "resp_1",
-        "object": "response",
-        "created_at": 0,
-        "model": "test",
-        "status": "completed",
-        "output": [_item(text, tool)],
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [],
-        "usage": usage,
-    }
-
-
-def _item(text: str, tool: str | None) -> Json:
-    if tool is not None:
-        spelled = json.dumps({"text": text})
-        named = {"call_id": "call_1", "name": tool, "arguments": spelled}
-        return {"id": "item_1", "type": "function_call", "status": "completed", **named}
-    content = [{"type": "output_text", "text": text, "annotations": []}]
-    return {
-        "id": "item_1",
-        "type": "message",
-        "role": "assistant",
-        "status": "completed",
-        "content": content,
-    }
-
-
-def _head(kind: str) -> Json:
-    return {"id": "answer-1", "object": kind, "created": 0, "model": "test"}
-
-
-def _chat_chunks(pieces: list[str], text: str, tool: str | None) -> Iterable[bytes]:
-    def chunk(delta: Json, reason: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
-        return event({**_head("chat.completion.chunk"), "choices": [choice]})
-
-    if tool is not None:
-        call = {
-            "index": 0,
-            "id": "call_1",
-            "type": "function",
-            "function": {"name": tool, "arguments": ""},
-        }
-        yield chunk({"role": "assistant", "content": None, "tool_calls": [call]})
-    else:
-        yield chunk({"role": "assistant", "content": ""})
-    for piece in pieces:
-        called = {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
-        yield chunk(called if tool else {"content": piece})
-    yield chunk({}, "tool_calls" if tool else "stop")
+def _events(endpoint: str, rows: list[Json], given: Json, pieces: list[str]) -> Iterable[bytes]:
+    """Yield the events of a stream: those with "$PIECE" once for each piece."""
+    filled = []
+    for row in rows:
+        is_repeated = "$PIECE" in json.dumps(row)
+        for i, piece in enumerate(pieces if is_repeated else [""]):
+            reason = "stop" if i == len(pieces) - 1 else None
+            filled.append(_filled(row, {**given, "$PIECE": piece, "$REASON": reason}))
+    if endpoint == "responses":
+        for number, body in enumerate(filled):
+            yield event({**body, "sequence_number": number}, body["type"])
+        return
+    yield from map(event, filled)
     yield b"data: [DONE]\n\n"
-
-
-def _completion_chunks(pieces: list[str], text: str, tool: str | None) -> Iterable[bytes]:
-    for i, piece in enumerate(pieces):
-        reason = "stop" if i == len(pieces) - 1 else None
-        choice = {"index": 0, "text": piece, "finish_reason": reason, "logprobs": None}
-        yield event({**_head("text_completion"), "choices": [choice]})
-    yield b"data: [DONE]\n\n"
-
-
-def _response_events(pieces: list[str], text: str, tool: str | None) -> Iterable[bytes]:
-    for number, body in enumerate(_response_bodies(pieces, text, tool)):
-        yield event({**body, "sequence_number": number}, body["type"])
-
-
-def _response_bodies(pieces: list[str], text: str, tool: str | None) -> Iterable[Json]:
-    done, item = _response(text, tool), _item(text, tool)
-    nothing: Json = {"arguments": ""} if tool else {"content": []}
-    empty = {**item, "status": "in_progress", **nothing}
-    at: Json = {"item_id": "item_1", "output_index": 0}
-    kind, end = "function_call_arguments", {"arguments": item.get("arguments", "")}
-    if tool is None:
-        at, kind, end = {**at, "content_index": 0}, "output_text", {"text": text}
-    yield {"type": "response.created", "response": {**done, "status": "in_progress", "output": []}}
-    yield {"type": "response.output_item.added", "output_index": 0, "item": empty}
-    if tool is None:
-        part = {"type": "output_text", "text": "", "annotations": []}
-        yield {"type": "response.content_part.added", **at, "part": part}
-    for piece in pieces:
-        yield {"type": f"response.{kind}.delta", **at, "delta": piece}
-    yield {"type": f"response.{kind}.done", **at, **end}
-    if tool is None:
-        yield {"type": "response.content_part.done", **at, "part": item["content"][0]}
-    yield {"type": "response.output_item.done", "output_index": 0, "item": item}
-    yield {"type": "response.completed", "response": done}
 
 
 def event(data: Json, name: str | None = None) -> bytes:
@@ -288,25 +193,16 @@ class Received:
 
     @property
     def endpoint(self) -> str:
-        """The API's endpoint: the end of the path."""
+        """The API's endpoint, or the end of the path."""
         path = urlsplit(self.target).path
-        if (method := path.rpartition(":")[2]) in other_apis.GEMINI:
-            return method
-        parts = path.rsplit("/", 2)
-        return "/".join(parts[-2:]) if parts[-2:] in _OF_TWO else parts[-1]
+        found = endpoint_of(path)
+        return path.rpartition("/")[2] if found == "other" else found
 
     def header(self, name: str) -> str | None:
         """Return the first header of this name; None if there is none."""
         lower = name.lower()
         return next((value for each, value in self.headers if each.lower() == lower), None)
 
-
-_OF_TWO = (
-    ["chat", "completions"],
-    ["messages", "count_tokens"],
-    ["api", "chat"],
-    ["api", "generate"],
-)
 
 Responder = Callable[[Received], Answer]
 """Returns the answer to a request."""

@@ -10,9 +10,12 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.wire.answers import Stamp as Stamp
+    from sanitizer.wire.endpoints import ENDPOINTS as ENDPOINTS
+    from sanitizer.wire.endpoints import Endpoint as Endpoint
+    from sanitizer.wire.endpoints import endpoint_of as endpoint_of
+    from sanitizer.wire.endpoints import format_of as format_of
     from sanitizer.wire.event_streams import EventStream as EventStream
     from sanitizer.wire.event_streams import Frames as Frames
-    from sanitizer.wire.event_streams import LineStream as LineStream
     from sanitizer.wire.event_streams import may_settle as may_settle
     from sanitizer.wire.filter import Exchange as Exchange
     from sanitizer.wire.filter import Filter as Filter
@@ -21,15 +24,13 @@ if TYPE_CHECKING:
     from sanitizer.wire.headers import record_headers as record_headers
     from sanitizer.wire.headers import sent_headers as sent_headers
     from sanitizer.wire.headers import short_enough as short_enough
-    from sanitizer.wire.shapes import ENDPOINTS as ENDPOINTS
-    from sanitizer.wire.shapes import METHODS as METHODS
-    from sanitizer.wire.shapes import endpoint_of as endpoint_of
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
             "answers": ("Stamp",),
-            "event_streams": ("EventStream", "Frames", "LineStream", "may_settle"),
+            "endpoints": ("ENDPOINTS", "Endpoint", "endpoint_of", "format_of"),
+            "event_streams": ("EventStream", "Frames", "may_settle"),
             "filter": ("Exchange", "Filter"),
             "headers": (
                 "WireRecord",
@@ -38,6 +39,5 @@ else:
                 "sent_headers",
                 "short_enough",
             ),
-            "shapes": ("ENDPOINTS", "METHODS", "endpoint_of"),
         },
     )

@@ -16,24 +16,17 @@ from typing import Any, AnyStr
 
 from sanitizer.errors import RequestRefused
 from sanitizer.results import Record
-from sanitizer.wire.find_text import sure_kind
+from sanitizer.wire.walker import sure_kind
 
 SHORT_BYTES = 4_000
 """Longest body, in bytes, that an event loop may work on: at most about 5 ms, reached where every
 few words are an identifier.
 """
 
-_OF_THE_BODY = (
-    "accept-encoding",  # compression is not undone here
-    "content-encoding",
-    "content-length",
-    "expect",
-    "transfer-encoding",
-)
-# Names come as text or bytes: HTTP libraries hand out raw headers, the proxy decoded ones.
-_DROPPED: frozenset[str | bytes] = frozenset(
-    [*_OF_THE_BODY, *(name.encode() for name in _OF_THE_BODY)]
-)
+# Compression is not undone here. Names come as text or bytes: HTTP libraries hand out raw headers,
+# the proxy decoded ones.
+_OF_THE_BODY = "accept-encoding content-encoding content-length expect transfer-encoding".split()
+_DROPPED = frozenset[str | bytes]([*_OF_THE_BODY, *(name.encode() for name in _OF_THE_BODY)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +88,9 @@ class WireRecord:
 
     @classmethod
     def of(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
-        """Add up the records of one request.
-
-        Args:
-            policy: name of the policy.
-            full: of the texts treated as the policy says.
-            light: of the texts where only identifiers were replaced.
-        """
-        return (
-            _of_one(policy, full[0])
-            if len(full) == 1 and not light
-            else cls._sum(policy, full, light)
-        )
+        """Add up the records of one request: of its texts, and of those that are `light`."""
+        is_one = len(full) == 1 and not light
+        return _of_one(policy, full[0]) if is_one else cls._sum(policy, full, light)
 
     @classmethod
     def _sum(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
@@ -139,7 +123,7 @@ class WireRecord:
 
     def headers(self) -> dict[str, str]:
         """Return response headers, "sanitizer-epsilon-total: 12.0" and so on; ASCII only."""
-        return {header: _header(getattr(self, name)) for name, header in _HEADERS.items()}
+        return {header: _value(getattr(self, name)) for name, header in _HEADERS.items()}
 
 
 # Cached because where nothing is perturbed, many requests release as much as another.
@@ -153,7 +137,7 @@ _CREDENTIALS = re.compile(r"auth|key|token|cookie|secret|signature")
 _UNFIT = re.compile(r"[^ -~]")
 
 
-def _header(value: float | str | Mapping[str, int]) -> str:
+def _value(value: float | str | Mapping[str, int]) -> str:
     if isinstance(value, Mapping):
         value = ", ".join(f"{place}={n}" for place, n in sorted(value.items()))
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -163,11 +147,7 @@ def _header(value: float | str | Mapping[str, int]) -> str:
 def short_enough(n_bytes: int) -> bool:
     """Return True if a body of this length may be worked on inside an event loop.
 
-    It does not count the time of a language model or a disk; whoever uses one has to ask for a
-    thread whatever the length.
-
-    >>> short_enough(300), short_enough(300_000)
-    (True, False)
+    It does not count the time of a language model or a disk.
     """
     return n_bytes <= SHORT_BYTES
 
@@ -215,12 +195,10 @@ def answer_headers(
 ) -> list[tuple[bytes, bytes]]:
     """Return an answer's headers that fit its restored body, without any that look like a record.
 
+    If `only` is given, headers whose lower-case name it does not match are dropped too.
+
     >>> answer_headers([(b"Content-Encoding", b"gzip"), (b"Sanitizer-Epsilon-Total", b"0")])
     []
-
-    Args:
-        headers: names and values, as the API sent them.
-        only: matches lower-case names; if given, all other headers are dropped too.
     """
     return [
         (name, value)

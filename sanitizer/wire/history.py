@@ -14,55 +14,36 @@ from typing import NamedTuple
 
 from sanitizer.answers import Piece, Restorer, Segment
 from sanitizer.pipeline import Passage, Resent, Sanitizer, declared, pieces_of
-from sanitizer.wire.find_text import (
-    ARGUMENTS_ROLE,
-    ArgumentsText,
-    Spliced,
-    TextFinder,
-    TextSlot,
-    inner,
-    leaves,
-    plain_json,
-)
-
-SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
-"""Roles in which answers come back."""
+from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
+from sanitizer.wire.walker import ARGUMENTS_ROLE, ArgumentsText, Walker
 
 CALL_ROLE = "call"
 """Role in which texts of calls that are no JSON are noted besides."""
-
 INPUT_ROLE = "input"
 """Role in which arguments that are no string are noted: they come back as an object."""
-
 PIECE_ROLE = "piece"
 """Role in which the text of one event of a stream is noted, where it may come back as a part."""
-
 WHOLE_ROLE = "whole"
 """Role of a text that is noted as both: as a message, and as a part of one."""
-
-_NOTED = {CALL_ROLE: ("assistant", CALL_ROLE), WHOLE_ROLE: ("assistant", PIECE_ROLE)}
-
-Places = Counter[tuple[str, str]]
-"""How many texts of a history there are of each role, those apart that stand aside, by field."""
-
-_BETWEEN = "\0"  # between values of arguments: a token of its own
-_END = Piece(_BETWEEN, _BETWEEN)
-
-
-def places(finder: TextFinder) -> Places:
-    """Return how many texts of each role a request has that an API may have written."""
-    found: Places = Counter({(ARGUMENTS_ROLE, ""): len(finder.arguments)})
-    for slot in _messages(finder):
-        found.update([("assistant", slot.aside), (PIECE_ROLE, slot.aside)])
-    return found
-
-
+_ROLES = {
+    CALL_ROLE: {"assistant": "assistant", CALL_ROLE: CALL_ROLE},
+    WHOLE_ROLE: {"assistant": "assistant", PIECE_ROLE: PIECE_ROLE},
+    INPUT_ROLE: {INPUT_ROLE: ARGUMENTS_ROLE},
+}
+"""Role of a note -> roles in which it is remembered, and those in which each is counted."""
 IN_PASSING = frozenset(
     f"response.{part}.{end}"
     for part in ("output_text", "refusal", "content_part", "reasoning_summary_part", "output_item")
     for end in ("done", "added")
 ) - {"response.output_item.done"}
 """Tellings that repeat one text of an answer."""
+
+Places = Counter[tuple[str, str]]
+"""How many texts of a history there are of each role, those apart that stand aside, by field."""
+
+_BETWEEN = "\0"
+"""Stands between values of arguments: a token of its own."""
+_END = Piece(_BETWEEN, _BETWEEN)
 
 
 class Note(NamedTuple):
@@ -88,31 +69,24 @@ class Note(NamedTuple):
     ended: bool = True
 
 
-def roles_of(note: Note) -> tuple[str, ...]:
-    """Return the roles in which a text is counted."""
-    if note.role == INPUT_ROLE:
-        return (ARGUMENTS_ROLE,)
-    return _NOTED.get(note.role, (note.role,))
+def roles_of(note: Note) -> dict[str, str]:
+    """Return the roles in which a text is remembered, and those in which each is counted."""
+    return _ROLES.get(note.role, {note.role: note.role})
 
 
 def numbered(notes: Iterable[Note], before: Places) -> Iterator[tuple[Note, str, int]]:
-    """Yield the texts of one answer with their roles and places in the history.
+    """Yield the texts of one answer, in the order of their coming, with their roles and places.
 
     Of several choices one is kept, and of several tellings one is read: each is counted from the
-    same place. The first choice is last, since the last counts of those that look alike; what is
-    told in passing, and rarely read, comes before.
-
-    Args:
-        notes: of the answer, in the order of their coming.
-        before: texts that the request had.
+    texts that the request had. The first choice is last, since the last counts of those that look
+    alike; what is told in passing, and rarely read, comes before.
     """
     counts: defaultdict[tuple[str, int], Places] = defaultdict(before.copy)
     for note in sorted(notes, key=lambda n: (-n.choice, n.telling not in IN_PASSING, n.at)):
         count = counts[note.telling, note.choice]
-        for role, of in zip(_NOTED.get(note.role, (note.role,)), roles_of(note), strict=True):
-            counted = (of, note.aside)
-            yield note, role, count[counted]
-            count[counted] += 1
+        for role, counted in roles_of(note).items():
+            yield note, role, count[counted, note.aside]
+            count[counted, note.aside] += 1
 
 
 def joined(parts: Sequence[Passage], between: str) -> Passage:
@@ -124,13 +98,21 @@ def joined(parts: Sequence[Passage], between: str) -> Passage:
     return parts[0]._replace(sent=sent, shown=shown, pieces=tuple(pieces))
 
 
-def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False) -> int:
+def places(walker: Walker) -> Places:
+    """Return how many texts of each role a request has that an API may have written."""
+    found: Places = Counter({(ARGUMENTS_ROLE, ""): len(walker.arguments)})
+    for slot in _messages(walker):
+        found.update([("assistant", slot.aside), (PIECE_ROLE, slot.aside)])
+    return found
+
+
+def recognize(walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> int:
     """Put what the API sent in place of what it wrote, declare that, and return `n_turns`.
 
-    Texts that are the API's as a whole are no slots of the finder any more.
+    Texts of the request that are the API's as a whole are no slots of the walker any more.
 
     Args:
-        finder: of a request.
+        walker: of a request.
         sanitizer: of the conversation.
         in_pieces: the history has each event of a stream as a text of its own.
 
@@ -138,19 +120,16 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False)
         VaultError: the answers cannot be read.
     """
     if sanitizer.policy.wire.tools == "keep":
-        _declare_kept(finder, sanitizer)
-    messages, calls = _messages(finder), finder.arguments
+        _declare_kept(walker, sanitizer)
+    messages, calls = _messages(walker), walker.arguments
     if not messages and not calls:
         return sanitizer.inner.n_turns()
     said = [Resent("assistant", slot.text, None, slot.aside) for slot in messages]
-    called = [Resent(ARGUMENTS_ROLE, call.text, _flat_call(call)) for call in calls]
-    if not in_pieces:
-        aligned = sanitizer.inner.align([*said, *called])
-    else:
-        aligned = sanitizer.inner.align([*said, *called], sends=False)
+    called = [Resent(ARGUMENTS_ROLE, call.text, _flat(call)) for call in calls]
+    aligned = sanitizer.inner.align([*said, *called], sends=not in_pieces)
+    if in_pieces:
         history = [*[each._replace(role=PIECE_ROLE) for each in said], *called]
-        pieces = sanitizer.inner.align(history)[: len(said)]
-        for i, piece in enumerate(pieces):
+        for i, piece in enumerate(sanitizer.inner.align(history)[: len(said)]):
             if isinstance(piece, str) or not aligned[i]:
                 aligned[i] = piece
     found = iter(aligned)
@@ -161,9 +140,88 @@ def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False)
             _whole(call, text)
         elif text:
             _leaf_by_leaf(call, text)
-    finder.slots = [slot for slot in finder.slots if slot.declared is not None]
-    finder.numbers = [slot for slot in finder.numbers if slot.declared is not None]
+    walker.slots = [slot for slot in walker.slots if slot.declared is not None]
+    walker.numbers = [slot for slot in walker.numbers if slot.declared is not None]
     return sanitizer.inner.n_turns(reads=False)
+
+
+def _messages(walker: Walker) -> list[TextSlot]:
+    return [slot for slot in walker.slots if slot.role == "assistant" and slot.kind == "text"]
+
+
+def _declare_kept(walker: Walker, sanitizer: Sanitizer) -> None:
+    """Declare the stand-ins in results of tools, which were called with them: the API knows them.
+
+    Read as the user's words, one that equals an original would tell that.
+    """
+    restorer = sanitizer.inner.restorer()
+    for slot in walker.slots:
+        if slot.role != "tool" or slot.kind != "text" or slot.declared:
+            continue
+        spans, at = [], 0
+        for part in restorer.parts(slot.text)[0]:
+            if part.original is not None:
+                spans.append((at, at + len(part.text)))
+            at += len(part.text)
+        slot.declared = tuple(spans)
+
+
+def _place(slot: TextSlot, said: str | tuple[Segment, ...]) -> None:
+    """Write a text as it was sent, and declare what the API wrote of it."""
+    if isinstance(said, str):
+        slot.text, slot.declared = said, None
+    elif said:
+        read = declared(slot.text, said)
+        slot.text = read.text
+        # Spaces around it tell nothing.
+        trimmed = len(read.text) - len(read.text.lstrip()), len(read.text.rstrip())
+        slot.declared = None if read.declared == (trimmed,) else read.declared
+
+
+def _whole(call: ArgumentsText, sent: str) -> None:
+    """Write arguments as the API sent them."""
+    is_value = isinstance(call.written, Spliced) and not call.written.in_string
+    if is_value and plain_json(sent) is None:
+        return  # it was said as a string, and would be no value here
+    for _, slot in call.leaves:
+        if slot is not None:
+            slot.declared = None
+    if isinstance(call.written, TextSlot):
+        call.written.text = sent
+    else:
+        call.written.pieces[:] = [sent]
+
+
+def _flat(call: ArgumentsText) -> str:
+    """Return the values of arguments as one text."""
+    return "".join([_BETWEEN, *(value + _BETWEEN for value, _ in call.leaves)])
+
+
+def _leaf_by_leaf(call: ArgumentsText, said: Sequence[Segment]) -> None:
+    """Place what the API wrote in each value of arguments."""
+    begin = len(_BETWEEN)
+    for value, slot in call.leaves:
+        end = begin + len(value)
+        inside = tuple(_cut(said, begin, end))
+        if slot is not None and inside:
+            was_number = slot.kind == "number"
+            if was_number:
+                slot.text = value
+            _place(slot, inside)
+            if was_number and slot.text != value:
+                slot.text = f'"{inner(slot.text)}"'
+        begin = end + len(_BETWEEN)
+
+
+def _cut(said: Sequence[Segment], begin: int, end: int) -> Iterator[Segment]:
+    """Yield the parts of segments in a stretch, with offsets from its beginning."""
+    for each in said:
+        start, stop = max(each.start, begin), min(each.end, end)
+        if start < stop:
+            # What was restored lies within one value; only what the API wrote reaches over two.
+            whole = start == each.start and stop == each.end
+            sent = each.sent if whole else each.sent[start - each.start : stop - each.start]
+            yield Segment(start - begin, stop - begin, sent)
 
 
 def n_told_tools(sanitizer: Sanitizer) -> int:
@@ -182,20 +240,20 @@ def passage(
         texts: what restored plain text. strings: returns what restored strings in JSON, which is
             long to make.
     """
+
+    def restorers() -> Iterator[Restorer]:
+        yield texts
+        yield strings()
+
     if role == INPUT_ROLE:
         role = ARGUMENTS_ROLE
         sent, shown = _plain(quoted(sent, texts.originals)), _plain(shown)
     pieces = _pieces_of_call(sent, shown, texts) if role == ARGUMENTS_ROLE else None
     if pieces is None:
-        pieces = pieces_of(sent, shown, _in_turn(texts, strings))
+        pieces = pieces_of(sent, shown, restorers())
         # What is no JSON comes back as one value.
         pieces = (_END, *pieces, _END) if role == ARGUMENTS_ROLE else pieces
     return Passage(role, sent, shown, pieces)
-
-
-def _in_turn(first: Restorer, second: Callable[[], Restorer]) -> Iterator[Restorer]:
-    yield first
-    yield second()
 
 
 def _plain(document: str) -> str:
@@ -247,93 +305,6 @@ def quoted(document: str, bare: Collection[str]) -> str:
         if value in document:
             document = _quote(document, value)
     return document
-
-
-def _messages(finder: TextFinder) -> list[TextSlot]:
-    return [slot for slot in finder.slots if slot.role == "assistant" and slot.kind == "text"]
-
-
-def _declare_kept(finder: TextFinder, sanitizer: Sanitizer) -> None:
-    """Declare the stand-ins in results of tools, which were called with them: the API knows them.
-
-    Read as the user's words, one that equals an original would tell that.
-    """
-    restorer = sanitizer.inner.restorer()
-    for slot in finder.slots:
-        if slot.role != "tool" or slot.kind != "text" or slot.declared:
-            continue
-        spans, at = [], 0
-        for part in restorer.parts(slot.text)[0]:
-            if part.original is not None:
-                spans.append((at, at + len(part.text)))
-            at += len(part.text)
-        slot.declared = tuple(spans)
-
-
-def _place(slot: TextSlot, said: str | tuple[Segment, ...]) -> None:
-    """Write a text as it was sent, and declare what the API wrote of it."""
-    if isinstance(said, str):
-        slot.text, slot.declared = said, None
-    elif said:
-        read = declared(slot.text, said)
-        slot.text = read.text
-        # Spaces around it tell nothing.
-        is_all = read.declared == (_trimmed(read.text),)
-        slot.declared = None if is_all else read.declared
-
-
-def _trimmed(text: str) -> tuple[int, int]:
-    return len(text) - len(text.lstrip()), len(text.rstrip())
-
-
-def _whole(call: ArgumentsText, sent: str) -> None:
-    """Write arguments as the API sent them."""
-    is_value = isinstance(call.written, Spliced) and not call.written.in_string
-    if is_value and plain_json(sent) is None:
-        return  # it was said as a string, and would be no value here
-    for _, slot in call.leaves:
-        if slot is not None:
-            slot.declared = None
-    if isinstance(call.written, TextSlot):
-        call.written.text = sent
-    else:
-        call.written.pieces[:] = [sent]
-
-
-def _flat(values: Sequence[str]) -> str:
-    """Return the values of arguments as one text."""
-    return "".join([_BETWEEN, *(value + _BETWEEN for value in values)])
-
-
-def _flat_call(call: ArgumentsText) -> str:
-    return _flat([value for value, _ in call.leaves])
-
-
-def _leaf_by_leaf(call: ArgumentsText, said: Sequence[Segment]) -> None:
-    """Place what the API wrote in each value of arguments."""
-    begin = len(_BETWEEN)
-    for value, slot in call.leaves:
-        end = begin + len(value)
-        inside = tuple(_cut(said, begin, end))
-        if slot is not None and inside:
-            was_number = slot.kind == "number"
-            if was_number:
-                slot.text = value
-            _place(slot, inside)
-            if was_number and slot.text != value:
-                slot.text = f'"{inner(slot.text)}"'
-        begin = end + len(_BETWEEN)
-
-
-def _cut(said: Sequence[Segment], begin: int, end: int) -> Iterator[Segment]:
-    """Yield the parts of segments in a stretch, with offsets from its beginning."""
-    for each in said:
-        start, stop = max(each.start, begin), min(each.end, end)
-        if start < stop:
-            # What was restored lies within one value; only what the API wrote reaches over two.
-            whole = start == each.start and stop == each.end
-            sent = each.sent if whole else each.sent[start - each.start : stop - each.start]
-            yield Segment(start - begin, stop - begin, sent)
 
 
 def _pieces_of_call(sent: str, shown: str, texts: Restorer) -> tuple[Piece, ...] | None:

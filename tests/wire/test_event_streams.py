@@ -18,9 +18,10 @@ from sanitizer import Sanitizer
 from sanitizer.answers import Links, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.storage import Wanted
-from sanitizer.wire.event_streams import MAX_EVENT, EventStream, LineStream
-from sanitizer.wire.formats.response_events import KNOWN
+from sanitizer.wire.event_streams import MAX_EVENT, EventStream
+from sanitizer.wire.formats.typed_events import KNOWN
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy
+from tests.wire.cases import cases
 
 SSE = "text/event-stream; charset=utf-8"
 ORIGINALS = {"<EMAIL_1>": EMAIL, "<EMAIL_2>": "anna.nowak@example.org", "<TEXT_1>": "<EMAIL_2>"}
@@ -46,9 +47,7 @@ PIECES = st.lists(
 quick = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def stream(
-    path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = None
-) -> EventStream | LineStream:
+def stream(path: str = "/v1/chat/completions", sanitizer: Sanitizer | None = None) -> EventStream:
     return send(
         {**chat(PROMPT), "input": PROMPT, "prompt": PROMPT, "stream": True, "n": 3}, sanitizer, path
     ).stream(SSE)
@@ -83,7 +82,7 @@ def call(arguments: str, index: int = 0) -> dict[str, Any]:
     return {"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}
 
 
-def through(filtered: EventStream | LineStream, raw: bytes, cuts: list[int] | None = None) -> bytes:
+def through(filtered: EventStream, raw: bytes, cuts: list[int] | None = None) -> bytes:
     places = sorted({c % (len(raw) + 1) for c in cuts or []})
     parts = [raw[a:b] for a, b in zip([0, *places], [*places, len(raw)], strict=True)]
     return b"".join([*[filtered.feed(part) for part in parts], filtered.finish()])
@@ -292,24 +291,18 @@ def test_a_streamed_answer_goes_back_for_free() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        event({"object": "brand.new"}),
-        event({"choices": {"index": 0}}),
-        event({"choices": ["text"]}),
-        event({"choices": [{"index": "x", "delta": {}}]}),
-        event("[1]"),
-        event("{"),
-        event("[" * 10_000),
-        b"data: \xff\n\n",
-        b"data: " + b"x" * (MAX_EVENT + 1),
-    ],
-)
-def test_chunks_that_cannot_be_read_end_the_stream(raw: bytes) -> None:
+@pytest.mark.parametrize(("path", "kind", "raw"), cases("streams"))
+def test_a_stream_that_cannot_be_read_is_closed(path: str, kind: str, raw: str) -> None:
+    exchange = send({"messages": [], "contents": []}, path=path)
     with pytest.raises(UpstreamError) as error:
-        stream().feed(raw)
+        through(exchange.stream(kind), raw.encode("latin-1"))
     assert error.value.__cause__ is None
+
+
+@pytest.mark.parametrize("raw", [event("[" * 10_000), b"data: " + b"x" * (MAX_EVENT + 1)])
+def test_an_event_that_is_too_long_or_too_deep_ends_the_stream(raw: bytes) -> None:
+    with pytest.raises(UpstreamError):
+        stream().feed(raw)
 
 
 @pytest.mark.parametrize(
@@ -450,20 +443,6 @@ def test_whole_objects_in_events_are_restored_and_remembered() -> None:
     assert history.record.charged == 0
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"type": "response.brand_new.delta", "delta": "x"},
-        {"type": 5},
-        {"x": 1},
-        {"type": "response.output_text.delta"},
-    ],
-)
-def test_unknown_events_of_responses_end_the_stream(data: dict[str, Any]) -> None:
-    with pytest.raises(UpstreamError):
-        stream(RESPONSES).feed(event(data))
-
-
 def test_every_event_of_the_sdk_is_known() -> None:
     responses = pytest.importorskip("openai.types.responses")
     known: set[str] = set()
@@ -481,11 +460,3 @@ def test_every_event_of_the_sdk_is_known() -> None:
     }
     assert len(kinds) > 40
     assert kinds <= KNOWN
-
-
-@pytest.mark.parametrize(
-    "content_type", ["application/json", "", "text/event-stream; charset=latin-1"]
-)
-def test_only_event_streams_are_streamed(content_type: str) -> None:
-    with pytest.raises(UpstreamError):
-        send(chat("hi")).stream(content_type)

@@ -30,8 +30,14 @@ from tests.clients.tool_calls import (
     spelled,
     toy,
 )
+from tests.wire.cases import cases
 
 EMBED = "/v1/embeddings"
+
+
+def pairs(kind: str) -> list[Any]:
+    """Two messages, the second of which may go on with the first."""
+    return [(one, two) for of, one, two in cases("two_messages") if of == kind]
 
 
 def refusal(headers: dict[str, str], body: bytes, **settings: Any) -> tuple[str, int]:
@@ -390,13 +396,6 @@ def test_what_a_later_message_announces_is_hidden_in_those_before_it() -> None:
     assert "471188" not in first["content"] + second["content"]
 
 
-@pytest.mark.parametrize("name", ["4111111111111111", "DE89370400440532013000"])
-def test_a_name_that_is_an_identifier_is_refused(name: str) -> None:
-    tool = {"type": "function", "function": {"name": name}}
-    with pytest.raises(RequestRefused, match="identifier"):
-        send({**chat("x"), "tools": [tool]})
-
-
 def test_headers_with_identifiers_are_refused_and_credentials_pass() -> None:
     assert sent_headers([("authorization", f"Bearer {EMAIL}"), ("x-title", "Mails")])
     with pytest.raises(RequestRefused, match="x-user"):
@@ -405,20 +404,7 @@ def test_headers_with_identifiers_are_refused_and_credentials_pass() -> None:
         sent_headers([(b"x-user", EMAIL.encode())])
 
 
-@pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        ("4111 1111 11", "11 1111."),
-        ("4111 1111", "1111 1111"),
-        ("4111-1111-", "1111-1111"),
-        ("4111 1111 1111 111", "1."),
-        ("DE89 3704 0044", "0532 0130 00"),
-        ("ssn 123-45-", "6789"),
-        ("123-45-6", "789"),
-        ("peter.quill@", "example.org"),
-        ("peter.quill@example.", "org"),
-    ],
-)
+@pytest.mark.parametrize(("one", "two"), pairs("cut"))
 def test_an_identifier_that_is_cut_in_two_is_refused(one: str, two: str) -> None:
     parts = [{"type": "text", "text": text} for text in (f"It is {one}", f"{two} ok")]
     with pytest.raises(RequestRefused, match="cut in two"):
@@ -429,30 +415,12 @@ def test_an_identifier_that_is_cut_in_two_is_refused(one: str, two: str) -> None
     send(chat([parts[0], {"type": "text", "text": " and more"}]))
 
 
-@pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        ("I have 4111 1111", "1111 1112 sheep"),
-        ("page 12", "34 of the book"),
-        ("room 123", "45 6789 apples"),
-        ("write to peter.quill", "example.org is down"),
-    ],
-)
+@pytest.mark.parametrize(("one", "two"), pairs("whole"))
 def test_what_only_looks_cut_in_two_is_sent(one: str, two: str) -> None:
     assert sent({"messages": [{"role": "user", "content": text} for text in (one, two)]})
 
 
-@pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        ("my database password is", "Hollyhock"),
-        ("password:", "snowdrop"),
-        ("Hello. The wifi password is:\n", " bluebird \n"),
-        ("Kundennummer", "471188"),
-        ("mot de passe :", "tournesol"),
-        ("customer number", "471188"),
-    ],
-)
+@pytest.mark.parametrize(("one", "two"), pairs("announced"))
 def test_a_message_that_the_one_before_announces_is_hidden(one: str, two: str) -> None:
     body = {"messages": [{"role": "user", "content": text} for text in (one, two)]}
     first, second = sent(body)["messages"]
@@ -462,15 +430,7 @@ def test_a_message_that_the_one_before_announces_is_hidden(one: str, two: str) -
     assert two.strip() not in str(sent(chat(parts)))
 
 
-@pytest.mark.parametrize(
-    ("one", "two"),
-    [
-        ("my password is", "wrong again, what can I do?"),
-        ("Explain what a password is", "and what a passkey is"),
-        ("password:", "required"),
-        ("customer number", "and name, please"),
-    ],
-)
+@pytest.mark.parametrize(("one", "two"), pairs("other words"))
 def test_a_message_that_goes_on_in_other_words_stays(one: str, two: str) -> None:
     body = {"messages": [{"role": "user", "content": text} for text in (one, two)]}
     assert [each["content"] for each in sent(body)["messages"]] == [one, two]

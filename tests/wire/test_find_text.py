@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import RequestRefused
 from sanitizer.text.policy import WireRules
-from sanitizer.wire.shapes import MACHINE
+from sanitizer.wire.shapes import shapes
 from tests.clients.tool_calls import (
     CHAT,
     EMAIL,
@@ -30,8 +30,10 @@ from tests.clients.tool_calls import (
     toy,
 )
 from tests.wire.bodies import BODIES, IDENTIFIERS, PRIVATE, item_kinds, message_kinds
+from tests.wire.cases import cases
 
 PERTURBS = replace(Policy.preset("words"), wire=WireRules(embeddings="perturb"))
+MEDIA = ("image", "audio", "file")
 REPLACES = replace(Policy.preset("identifiers"), wire=WireRules(embeddings="identifiers"))
 slow = settings(
     deadline=None,
@@ -77,8 +79,8 @@ def test_no_private_word_leaves_under_a_perturbing_policy(
     body = data.draw(BODIES[endpoint](PRIVATE))
     exchange = send(body, perturbing, f"/v1/{endpoint}")
     assert EMAIL.encode() not in exchange.body
-    # What machines read is not perturbed.
-    texts = {k: v for k, v in read(exchange.body).items() if k not in MACHINE}
+    machine = shapes("openai")["Machine"].fields  # is not perturbed
+    texts = {k: v for k, v in read(exchange.body).items() if k not in machine}
     assert WORD.lower() not in json.dumps(texts).lower()
     assert outline(read(exchange.body)) == outline(read(spelled(body)))
 
@@ -241,77 +243,18 @@ def test_arguments_that_are_not_json_are_text() -> None:
     assert out["messages"][0]["tool_calls"][0]["function"]["arguments"] == '{"to": "<EMAIL_1>'
 
 
+@pytest.mark.parametrize(("path", "body", "reason"), cases("refused"))
+def test_what_may_not_leave_is_refused(path: str, body: dict[str, Any], reason: str) -> None:
+    expected = (reason, 404 if reason == "endpoint" else 400)
+    assert refusal(body, path, Sanitizer(policy=REPLACES)) == expected
+
+
 @pytest.mark.parametrize(
-    ("part", "reason"),
-    [
-        ({"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}, "image"),
-        ({"type": "text", "text": "x", "image_url": "https://example.com/a.png"}, "image"),
-        ({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}, "audio"),
-        ({"type": "file", "file": {"file_data": "AAAA", "filename": "a.pdf"}}, "file"),
-        ({"type": "input_file", "file_id": "file-1"}, "file"),
-        ({"type": "brand_new", "inner": {"type": "input_image"}}, "image"),
-        ({"type": "text", "text": "data:image/png;base64,AAAA"}, "image"),
-        ({"type": "brand_new", "url": "x", "blob": "data:application/pdf;base64,AAAA"}, "image"),
-    ],
+    "body", [body for path, body, reason in cases("refused") if path == CHAT and reason in MEDIA]
 )
-def test_images_audio_and_files_pass_only_if_the_policy_says_so(
-    part: dict[str, Any], reason: str
-) -> None:
-    assert refusal(chat([part])) == (reason, 400)
+def test_images_audio_and_files_pass_if_the_policy_says_so(body: dict[str, Any]) -> None:
     policy = replace(Policy.preset("identifiers"), wire=WireRules(images="pass"))
-    assert sent(chat([part]), Sanitizer(policy=policy))["messages"][0]["content"] == [part]
-
-
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [
-        (
-            {
-                "type": "computer_call_output",
-                "output": {"type": "computer_screenshot", "image_url": "x"},
-            },
-            "image",
-        ),
-        ({"type": "image_generation_call", "result": "AAAA"}, "image"),
-        ({"type": "code_interpreter_call", "outputs": [{"type": "image", "url": "x"}]}, "image"),
-        (
-            {"type": "function_call_output", "output": [{"type": "input_file", "file_data": "A"}]},
-            "file",
-        ),
-        (
-            {
-                "role": "assistant",
-                "content": [{"type": "output_text", "text": "", "logprobs": [{"bytes": [80]}]}],
-            },
-            "tokens",
-        ),
-    ],
-)
-def test_items_that_are_not_text_are_refused(item: dict[str, Any], reason: str) -> None:
-    assert refusal({"input": [item]}, RESPONSES) == (reason, 400)
-
-
-@pytest.mark.parametrize("tokens", [[1, 2, 3], [[1, 2], [3]], ["text", 5], [None]])
-def test_token_numbers_are_refused(tokens: list[Any]) -> None:
-    assert refusal({"prompt": tokens}, "/v1/completions") == ("tokens", 400)
-    assert refusal({"input": tokens}, "/v1/embeddings", Sanitizer(policy=REPLACES)) == (
-        "tokens",
-        400,
-    )
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"model": f"ask {EMAIL}"},
-        {"model": EMAIL},
-        {"messages": [{"role": "my name is Peter", "content": "x"}]},
-        {"messages": [{"role": "tool", "tool_call_id": f"of {WORD} and so on"}]},
-        {"tool_choice": {"function": {"name": "two words"}}},
-    ],
-)
-def test_text_in_the_place_of_a_name_is_refused(body: dict[str, Any]) -> None:
-    assert refusal(body) == ("structure", 400)
+    assert sent(body, Sanitizer(policy=policy)) == body
 
 
 @pytest.mark.parametrize(

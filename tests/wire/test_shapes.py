@@ -1,128 +1,46 @@
-"""Which paths are open: four, below any plain base path, and nothing else by any trick."""
+"""The tables of the formats: each field is told once, and every row means something."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import tomllib
+from collections import Counter
+from importlib.resources import files
+from typing import Any
 
 import pytest
 
-from sanitizer import Policy, Sanitizer
-from sanitizer.errors import RequestRefused, UpstreamError
-from sanitizer.text.policy import WireRules
-from sanitizer.wire.filter import Filter
-from sanitizer.wire.shapes import ENDPOINTS, READ, endpoint
-from tests.clients.tool_calls import JSON, chat, spelled
+from sanitizer.wire.endpoints import ENDPOINTS
+from sanitizer.wire.shapes import answer_shape, request_shape, shapes
 
-BASES = [
-    "",
-    "/v1",
-    "/openai/v1",
-    "/api/v1",
-    "/v1beta/openai",
-    "/openai/deployments/my-gpt-4.1",
-    "/engines/text_1",
-]
+FORMATS = sorted({each.format for each in ENDPOINTS})
+NO_FIELDS = ("like", "role", "speaks", "call", "string", "types")
 
 
-@pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("name", ENDPOINTS)
-def test_the_four_endpoints_are_open_below_a_base_path(base: str, name: str) -> None:
-    assert endpoint("POST", f"{base}/{name}") == name
-    assert endpoint("POST", f"{base}/{name}?api-version=2024-10-21") == name
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_section_tells_of_each_field_once(name: str) -> None:
+    table = tomllib.loads(
+        (files("sanitizer.wire") / "formats" / f"{name}.toml").read_text(encoding="utf-8")
+    )
+    sections: dict[str, Any] = {
+        **{key: value for key, value in table.items() if key not in ("spellings",)},
+        **table["request"],
+        **table["answer"],
+    }
+    for section, rows in sections.items():
+        if section in ("request", "answer"):
+            continue
+        fields = [
+            each for row, names in rows.items() if row not in NO_FIELDS for each in names.split()
+        ]
+        assert [each for each, n in Counter(fields).items() if n > 1] == [], section
 
 
-def test_a_deployment_may_have_any_plain_name() -> None:
-    assert endpoint("POST", "/openai/deployments/embeddings/embeddings") == "embeddings"
+@pytest.mark.parametrize("row", [e for e in ENDPOINTS if e.treatment == "treated"], ids=str)
+def test_what_is_treated_has_shapes(row: Any) -> None:
+    assert request_shape(row).fields
+    assert answer_shape(row).fields
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "",
-        "/",
-        "*",
-        "/v1",
-        "/v1/files",
-        "/v1/batches",
-        "/v1/realtime",
-        "/v1/audio/transcriptions",
-        "/v1/responses/input_tokens",
-        "/v1/responses/resp_1/cancel",
-        "/v1/threads/responses",
-        "/v1/realtime/responses",
-        "/v1/chat/completions/",
-        "/v1/chat/completions/x",
-        "/v1//chat/completions",
-        "//evil.example/v1/chat/completions",
-        "http://evil.example/v1/chat/completions",
-        "v1/chat/completions",
-        "/v1/chat/completions/../files",
-        "/v1/files/../chat/completions",
-        "/v1/./chat/completions",
-        "/v1/files/%2e%2e/chat/completions",
-        "/v1/%63hat/completions",
-        "/v1/chat%2Fcompletions",
-        "/v1/chat\\completions",
-        "/v1/Chat/Completions",
-        "/v1/CHAT/completions",
-        "/v1/chat/completions?x=peter.quill@example.com",
-        "/v1/chat/completions?api-version=",
-        "/v1/chat/completions?api-version=a&user=peter",
-        "/v1/chat/completions#x",
-        "/v1/chat/completions;x",
-        "/v1/chat/completions\n",
-        "/v1/chat/completions ",
-        "/v1/chat/completions\x00",
-        "/ｖ1/chat/completions",
-        "/peter.quill@example.com/chat/completions",
-        "/v1/xchat/completionsx",
-        "/models",
-    ],
-)
-def test_nothing_else_is_open(path: str) -> None:
-    with pytest.raises(RequestRefused) as refused:
-        endpoint("POST", path, ("/models",))
-    assert (refused.value.reason, refused.value.status) == ("endpoint", 404)
-    assert "evil" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "method", ["GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "post", "CONNECT"]
-)
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
-def test_only_post_is_open(method: str, path: str) -> None:
-    with pytest.raises(RequestRefused):
-        endpoint(method, path)
-
-
-def test_a_policy_opens_paths_for_reading() -> None:
-    assert endpoint("GET", "/v1/models", ("/models",)) == READ
-    for method, path in [
-        ("GET", "/v1/files/models"),
-        ("DELETE", "/v1/models"),
-        ("GET", "/v1"),
-    ]:
-        with pytest.raises(RequestRefused):
-            endpoint(method, path, ("/models", "", "/"))
-
-
-def test_what_is_read_passes_as_it_is() -> None:
-    policy = replace(Policy.preset("identifiers"), wire=WireRules(endpoints=("/models",)))
-    filtered = Filter(Sanitizer(policy=policy))
-    exchange = filtered.request("GET", "/v1/models", {}, b"")
-    assert (exchange.body, exchange.streams, exchange.record.n_texts) == (b"", False, 0)
-    assert exchange.response(200, "application/json", b'{"data": [1.0]}') == b'{"data": [1.0]}'
-    with pytest.raises(UpstreamError):
-        exchange.stream("text/event-stream")
-    with pytest.raises(RequestRefused):
-        filtered.request("GET", "/v1/models", JSON, b"text")
-
-
-def test_websockets_are_refused() -> None:
-    filtered = Filter(Sanitizer(policy="identifiers"))
-    with pytest.raises(RequestRefused) as refused:
-        filtered.request(
-            "POST", "/v1/responses", {**JSON, "upgrade": "WebSocket"}, b'{"input":"x"}'
-        )
-    assert refused.value.reason == "endpoint"
-    filtered.request("POST", "/v1/chat/completions", {**JSON, "upgrade": "h2c"}, spelled(chat("x")))
+def test_gemini_reads_both_spellings_of_a_field() -> None:
+    fields = shapes("gemini")["Part"].fields
+    assert fields["inlineData"] is fields["inline_data"]

@@ -21,6 +21,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.storage import MemoryVault, Vault
 from sanitizer.wire.filter import Exchange, Filter
 from tests.clients.tool_calls import CHAT, JSON, RESPONSES
+from tests.wire.cases import cases
 from tests.wire.test_event_streams import event, events
 from tests.wire.test_transcripts import KEY, MESSAGES, SECRETS
 
@@ -131,10 +132,6 @@ def with_calls(found: list[Json]) -> list[Json]:
 def called(arguments: str, index: Any = 0, **more: Any) -> Json:
     function = {"arguments": arguments, **more.pop("function", {})}
     return {"tool_calls": [{"index": index, "function": function, **more}]}
-
-
-def named(arguments: str, call_id: str) -> Json:
-    return called(arguments, id=call_id, function={"name": "f"})
 
 
 def by_id(found: list[Json]) -> list[Json]:
@@ -294,147 +291,22 @@ def contents(found: list[Json]) -> list[Json]:
     return assistant("".join(each["message"].get("content", "") for each in found))
 
 
-LONG = tuple(f"{text}, that is all I know of it. " for text in ALIKE)
-CASES: dict[str, tuple[str, list[bytes], Read]] = {
-    "more choices than were asked for": (
-        CHAT,
-        [chunk({"content": "x "}), chunk({"content": GUESS}, 1), chunk({"content": " <SSN_1>"})],
-        first_choices,
-    ),
-    "a text that goes on after its end": (
-        CHAT,
-        [chunk({"content": "a 219"}), chunk({}, 0, "stop"), chunk({"content": "-09-9999"})],
-        first_choices,
-    ),
-    "calls whose index is no whole number": (
-        CHAT,
-        [
-            chunk(called('{"q":"0')),
-            chunk(called(json.dumps({"q": GUESS}), 1.0)),
-            chunk(called('78"}')),
-        ],
-        with_calls,
-    ),
-    "calls in another order": (
-        CHAT,
-        [chunk(called(f'["{GUESS}"]', 1)), chunk(called('["<SSN_1>"]', 0))],
-        with_calls,
-    ),
-    "calls of one index": (
-        CHAT,
-        [chunk(named('{"q":"x"}', "a")), chunk(named(json.dumps({"q": GUESS}), "b"))],
-        by_id,
-    ),
-    "a thought that says the same": (
-        CHAT,
-        [chunk({"reasoning_content": ALIKE[0]}), chunk({"content": ALIKE[1]})],
-        first_choices,
-    ),
-    "a thought that says the same, kept": (
-        CHAT,
-        [chunk({"reasoning_content": ALIKE[1]}), chunk({"content": ALIKE[0]})],
-        with_calls,
-    ),
-    "deltas alone": (RESPONSES, [text_delta(f"It is {GUESS}, or <SSN_1>. So")], deltas),
-    "an item that says something else": (
-        RESPONSES,
-        [text_delta(ALIKE[0]), done(message_item(ALIKE[1])), completed(message_item(ALIKE[1]))],
-        deltas,
-    ),
-    "a response that says something else": (
-        RESPONSES,
-        [done(message_item(ALIKE[0])), completed(message_item("Hello <SSN_1>"))],
-        items,
-    ),
-    "a text after its end": (
-        RESPONSES,
-        [text_done(ALIKE[1]), text_delta(ALIKE[0])],
-        deltas,
-    ),
-    "whole texts alone": (RESPONSES, [text_done(f"It is {GUESS}"), completed()], whole_texts),
-    "items in another order": (
-        RESPONSES,
-        [done(message_item(ALIKE[1]), 1), done(message_item(ALIKE[0]), 0)],
-        items,
-    ),
-    "an item without deltas before one with them": (
-        RESPONSES,
-        [done(message_item("<SSN_1>")), text_delta(GUESS, 1), done(message_item(GUESS, 1), 1)],
-        items,
-    ),
-    "a text without deltas before one with them": (
-        RESPONSES,
-        [done(message_item("<SSN_1>")), text_delta(GUESS, 1), done(message_item(GUESS, 1), 1)],
-        deltas,
-    ),
-    "an item that the response has before those told": (
-        RESPONSES,
-        [
-            done(message_item(GUESS, 1), 1),
-            completed(message_item("<SSN_1>"), message_item(GUESS, 1)),
-        ],
-        response,
-    ),
-    "an item whose content is one string": (
-        RESPONSES,
-        [text_delta("<SSN_1>"), done({"type": "message", "role": "assistant", "content": GUESS})],
-        items,
-    ),
-    "an item that is told whole when it is added": (
-        RESPONSES,
-        [added(message_item(GUESS)), done(message_item("<SSN_1>"))],
-        items_added,
-    ),
-    "items put together": (
-        RESPONSES,
-        [completed(message_item(LONG[0], 0), message_item(LONG[1], 1))],
-        output_text,
-    ),
-    "a summary that says the same": (
-        RESPONSES,
-        [completed(reasoning_item(ALIKE[0]), message_item(ALIKE[1]))],
-        output_text,
-    ),
-    "texts that come interleaved": (
-        RESPONSES,
-        [text_delta("It 078"), text_delta("-05-", 1), text_delta("1120 x"), text_delta("<SSN_1>")],
-        deltas,
-    ),
-    "a block that begins twice": (
-        MESSAGES,
-        [BEGUN, block(0), grown(0, "a "), block(0, text=GUESS), ENDED],
-        blocks,
-    ),
-    "blocks put together": (
-        MESSAGES,
-        [BEGUN, block(0), grown(0, LONG[0]), block(1), grown(1, LONG[1]), ENDED],
-        texts_alone,
-    ),
-    "a block that begins with text": (
-        MESSAGES,
-        [BEGUN, block(0, text="no 0"), grown(0, "78-05-1120"), stopped(0), ENDED],
-        text_deltas,
-    ),
-    "a thought of a block": (
-        MESSAGES,
-        [BEGUN, block(0, "thinking", ALIKE[0]), block(1, text=ALIKE[1]), ENDED],
-        texts_alone,
-    ),
-    "a thought of a part": (GEMINI, [part(ALIKE[0], True), part(ALIKE[1])], answer_parts),
-    "a text around a thought": (
-        GEMINI,
-        [part("219-09"), part("x", True), part("-9999")],
-        answer_parts,
-    ),
-    "a thought of a line": (OLLAMA, [line(thinking=ALIKE[0]), line(content=ALIKE[1])], contents),
+READS: dict[str, Read] = {
+    read.__name__: read
+    for read in (
+        *(first_choices, with_calls, by_id, deltas, items, items_added, response, output_text),
+        *(whole_texts, blocks, texts_alone, text_deltas, answer_parts, contents),
+    )
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_however_an_answer_is_told_what_leaves_is_the_same(case: str) -> None:
-    path, raw, read = CASES[case]
-    sent = leaves(path, raw, read)
-    assert sent[0] == sent[1]
+@pytest.mark.parametrize(("case", "path", "told", "read"), cases("tellings"))
+def test_however_an_answer_is_told_what_leaves_is_the_same(
+    case: str, path: str, told: list[Json], read: str
+) -> None:
+    raw = [json.dumps(e).encode() + b"\n" if path == OLLAMA else event(e) for e in told]
+    sent = leaves(path, raw, READS[read])
+    assert sent[0] == sent[1], case
 
 
 @pytest.mark.parametrize("kept", [0, 1])

@@ -1,0 +1,231 @@
+"""The release of a request's texts: what leaves in place of each, and what that released."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from sanitizer.errors import RequestRefused
+from sanitizer.identifiers import find
+from sanitizer.pipeline import APART, Sanitizer
+from sanitizer.results import Record, SanitizedText
+from sanitizer.text import DeclaredText
+from sanitizer.wire.headers import WireRecord
+from sanitizer.wire.history import quoted
+from sanitizer.wire.json_text import TextSlot, whole_number
+from sanitizer.wire.walker import LIGHT_ROLE, MIN_NUMBER, SURE_KINDS
+
+MAX_PLAIN = 2_000
+"""Characters of the longest part of a schema that is noted as plain."""
+MAX_PLAINS = 20_000
+"""How many parts of schemas are noted as plain."""
+MAX_CUT = 64
+"""Characters on each side of the end of a part in which an identifier that it cuts is found."""
+MAX_TOLD = 200
+"""Characters of the longest message that the one before it announces as a whole."""
+_CUT = re.compile(r"[\w@.-][\w@]")
+_GROUPED = frozenset(["CARD", "IBAN", "SSN"])
+"""Kinds of identifiers whose groups may be apart by a space."""
+_ANNOUNCEMENT = re.compile(r"[^\n.!?;]{1,64}\Z")
+_FORBIDDEN = re.compile(r"[\s<|\\/>]+")
+"""What the API forbids in names of participants."""
+_KEY = re.compile(r"[\w .-]{1,64}")
+"""Names of values that may tell what the value is."""
+
+
+class Releaser:
+    """Sanitizer of the texts of requests, for one conversation. Safe for many threads."""
+
+    def __init__(self, sanitizer: Sanitizer) -> None:
+        policy = sanitizer.policy
+        self._sanitizer, self._roles = sanitizer, policy.roles
+        self._plain: set[str] = set()
+        self._light = self._finder = sanitizer
+        if policy.reads_models:
+            self._light = sanitizer.derive(policy=policy.identifiers_only())
+            # Replaces all identifiers and no words: asked what the name of an argument tells.
+            self._finder = sanitizer.derive(policy=replace(policy, perturb=False, detector="none"))
+
+    def release(
+        self, slots: Sequence[TextSlot], all_light: bool
+    ) -> tuple[WireRecord, list[tuple[TextSlot, SanitizedText]]]:
+        """Put released texts in place; return their record, and what was released as a whole.
+
+        One batch, and one more for texts whose words the policy would perturb but must not.
+
+        Args:
+            slots: the texts.
+            all_light: only identifiers are replaced in any of them.
+        """
+        by_key = [] if all_light else self._by_key(slots)
+        done = {id(slot) for slot, _ in by_key}
+        left = [slot for slot in slots if id(slot) not in done]
+        slots = [slot for slot in left if slot.kind != "light" or slot.text not in self._plain]
+
+        def is_light(slot: TextSlot) -> bool:
+            of_role = self._roles.get(slot.role) == "identifiers"
+            return all_light or slot.kind == "light" or of_role
+
+        apart = self._light is not self._sanitizer
+        light = [slot for slot in slots if apart and is_light(slot)]
+        full = [slot for slot in slots if not (apart and is_light(slot))]
+        texts = [slot.text for slot in slots]
+        results = _released(self._sanitizer, full)
+        records = [result.record for result in _released(self._light, light, light=True)]
+        self._note_plain(texts, slots)
+        of_full = [result.record for result in results]
+        records += [record for _, record in by_key]
+        record = WireRecord.of(self._sanitizer.policy.name, of_full, records)
+        if n_plain := len(left) - len(slots):
+            record = replace(record, n_texts=record.n_texts + n_plain)
+        return record, list(zip(full, results, strict=True))
+
+    def _note_plain(self, texts: Sequence[str], slots: Sequence[TextSlot]) -> None:
+        """Note which parts of schemas hold no identifier: they come with every request."""
+        for text, slot in zip(texts, slots, strict=True):
+            if slot.kind == "light" and slot.text == text and len(text) <= MAX_PLAIN:
+                if len(self._plain) >= MAX_PLAINS:
+                    self._plain.clear()
+                self._plain.add(text)
+
+    # ---- what a name tells of its value ----
+
+    def _by_key(self, slots: Sequence[TextSlot]) -> list[tuple[TextSlot, Record]]:
+        """Replace texts in which their name gives away more identifiers; return those.
+
+        Where words are perturbed, only those that are an identifier as a whole: the others are
+        perturbed anyway.
+        """
+        named = [slot for slot in slots if not slot.declared and _KEY.fullmatch(slot.key)]
+        told = [slot for slot in [*named, *self._told_before(slots)] if self._tells(slot)]
+        results = _batch(self._finder, [f"{s.key}: {s.text}" for s in told], LIGHT_ROLE)
+        for slot, result in zip(told, results, strict=True):
+            slot.text = result.text[len(slot.key) + 2 :]
+        return [(slot, result.record) for slot, result in zip(told, results, strict=True)]
+
+    def _told_before(self, slots: Sequence[TextSlot]) -> list[TextSlot]:
+        """Name the messages and parts that are an identifier as a whole since the one before says
+        so ("My password is", "snowdrop"); return them.
+        """
+        told = []
+        for one, two in pairwise(slots):
+            if not _follow(one, two) or two.declared or len(two.text) > MAX_TOLD:
+                continue
+            said = _ANNOUNCEMENT.search(one.text.rstrip(" :=\n"))
+            value = two.text.strip()
+            if not (said and value and _KEY.fullmatch(key := said[0].strip())):
+                continue
+            if self._ends_in_one(f"{key}: {value}", len(value)):
+                two.key = key
+                told.append(two)
+        return told
+
+    def _tells(self, slot: TextSlot) -> bool:
+        """Return True if a text's name tells that there is more of an identifier in it."""
+        policy, text, begin = self._sanitizer.policy, slot.text, len(slot.key) + 2
+        named = find(f"{slot.key}: {text}", policy.identifiers)
+        if not named or named[0].start < begin:
+            return False
+        alone = find(text, policy.identifiers)
+        n_named, n_alone = (sum(i.end - i.start for i in each) for each in (named, alone))
+        whole = named[0].start == begin and n_named == len(text)
+        return n_named > n_alone and (whole or not policy.perturb)
+
+    def _ends_in_one(self, text: str, size: int) -> bool:
+        """Return True if the last characters are an identifier, and there is no other one."""
+        found = find(text, self._sanitizer.policy.identifiers)
+        return [(each.start, each.end) for each in found] == [(len(text) - size, len(text))]
+
+    # ---- numbers ----
+
+    def hide_numbers(self, slots: Sequence[TextSlot]) -> None:
+        """Write numbers that are identifiers as strings: known ones, or by form and name."""
+        found: list[tuple[TextSlot, str, int]] = []
+        for slot in self._unknown(slots):
+            if len(slot.text) >= MIN_NUMBER:
+                digits = whole_number(slot.text)
+                # With its name first: that may tell the kind.
+                named = [f"{slot.key}: {digits}"] if _KEY.fullmatch(slot.key) else []
+                told = [text for text in (*named, digits) if self._ends_in_one(text, len(digits))]
+                found += [(slot, text, len(text) - len(digits)) for text in told[:1]]
+        texts, roles = [text for _, text, _ in found], [slot.role for slot, _, _ in found]
+        for (slot, _, begin), result in zip(found, _batch(self._finder, texts, roles), strict=True):
+            slot.text = f'"{result.text[begin:]}"'
+        if found:  # others may be the same numbers, where nothing tells what they are
+            hidden = {id(slot) for slot, _, _ in found}
+            self._unknown([slot for slot in slots if id(slot) not in hidden])
+
+    def _unknown(self, slots: Sequence[TextSlot]) -> list[TextSlot]:
+        """Write numbers that the conversation knows as strings; return the others."""
+        others = []
+        for slot in slots:
+            known = None
+            if slot.role != APART:
+                known = self._sanitizer.inner.known_number(slot.text)
+            if known is None:
+                others.append(slot)
+            else:
+                slot.text = f'"{known}"'
+        return others
+
+
+def _released(
+    sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = False
+) -> list[SanitizedText]:
+    """Sanitize the texts in their slots; return the results."""
+    roles = [LIGHT_ROLE if light and slot.kind != "light" else slot.role for slot in slots]
+    texts = [DeclaredText(slot.text, slot.declared or ()) for slot in slots]
+    results = _batch(sanitizer, texts, roles)
+    for slot, result in zip(slots, results, strict=True):
+        # Always, not only where something was replaced: that would tell whether anything was.
+        slot.text = result.text
+        if slot.kind == "person":
+            slot.text = _FORBIDDEN.sub("_", slot.text).strip("_")[:64] or "_"
+        if slot.holds_json:
+            values = {each.replacement for each in result.replacements if each.kind.isupper()}
+            slot.text = quoted(slot.text, values)
+    return results
+
+
+def _batch(
+    sanitizer: Sanitizer, texts: Sequence[str | DeclaredText], roles: str | list[str]
+) -> list[SanitizedText]:
+    if not texts:
+        return []
+    try:
+        return sanitizer.sanitize_batch(texts, role=roles, together=True)
+    except ValueError as error:
+        if not str(error).startswith("text must have at most"):
+            raise
+        raise RequestRefused("a text of the body is too long", "size", 413) from None
+
+
+def check_joins(slots: Sequence[TextSlot]) -> None:
+    """Raise RequestRefused if an identifier is cut in two by the end of a part or a message."""
+    for one, two in pairwise(slots):
+        if not _follow(one, two):
+            continue
+        tail, head = one.text[-MAX_CUT:].rstrip(), two.text[:MAX_CUT].lstrip()
+        if not (tail and head and _CUT.search(tail[-1] + head[0])):
+            continue
+        if find(tail, SURE_KINDS) or find(head, SURE_KINDS):
+            continue  # they are seen, and hidden, as they are
+        close = one.text[-1] == tail[-1] and two.text[0] == head[0]
+        glued = find(tail + head, SURE_KINDS) if close else []
+        for found in glued or find(f"{tail} {head}", _GROUPED):
+            if found.start < len(tail) < found.end - (not glued):
+                raise RequestRefused(
+                    f"an identifier ({found.kind}) is cut in two by the end of a part or a"
+                    " message; send it in one",
+                    "structure",
+                )
+
+
+def _follow(one: TextSlot, two: TextSlot) -> bool:
+    """Return True for two texts of one speaker, the second of which may go on with the first."""
+    if one.role != two.role or one.kind != "text" or two.kind != "text" or one.key or two.key:
+        return False
+    # Not as a title and what it is the title of.
+    return (one.field, one.n_results) == (two.field, two.n_results)
