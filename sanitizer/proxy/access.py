@@ -57,6 +57,8 @@ class ProxySettings:
             upstream or the client.
         page: True to serve the page.
         ca: PEM file of the certificates to trust for the upstream instead of the usual ones.
+        mounts: (path, base URL) of other APIs: what is asked for below the path goes to that URL,
+            and below none of them nothing is let through. Without any, all goes to `upstream`.
 
     Raises:
         ValueError: naming argument and value, but never the value of key or token.
@@ -72,9 +74,11 @@ class ProxySettings:
     timeout: float = 600.0
     page: bool = True
     ca: Path | None = None
+    mounts: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        _check_upstream(self.upstream)
+        for url in (self.upstream, *(url for _, url in self.mounts)):
+            _check_upstream(url)
         for name in ("key", "token"):
             _check_secret(name, getattr(self, name))
         if self.token is not None and len(self.token) < MIN_TOKEN:

@@ -361,9 +361,10 @@ class Api:
         raw_path = scope["raw_path"].decode("latin-1")
         who: Mapping[str, str] = {}
         try:
-            caller = self._callers.caller(headers, scope["state"].get("certificate"))
+            certificate = scope["state"].get("certificate")
+            caller = self._callers.caller(headers, certificate, raw_path)
             who = caller.who
-            path, url = target(caller.upstream.url, raw_path, scope["query_string"])
+            path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
             settings = self._settings
             body = await read_body(receive, headers, settings.max_body, settings.timeout)
             call = Call(scope["method"], path, url, caller, headers, body, send)

@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -48,6 +49,7 @@ class Caller:
         key: sent to it in place of what the client sends, or None.
         headers: names of headers that pass besides the usual ones.
         filter: returns the filter of the conversation; raises LedgerError, VaultError.
+        mount: path below which the upstream is served; "" if it is the only one.
     """
 
     who: Mapping[str, str]
@@ -56,6 +58,7 @@ class Caller:
     filter: Callable[[], Filter] = field(repr=False)
     key: str | None = field(default=None, repr=False)
     headers: frozenset[str] = frozenset()
+    mount: str = ""
 
 
 class Callers(Protocol):
@@ -63,15 +66,16 @@ class Callers(Protocol):
 
     audit: AuditLog
 
-    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
+    def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
         """Return who asks.
 
         Args:
             headers: of the request, by lower-case name.
             certificate: digest of the client's certificate, if it showed one.
+            path: as sent, not decoded.
 
         Raises:
-            RequestRefused: 401, nobody known; 400, a name that cannot be one.
+            RequestRefused: 401, nobody known; 400, a name that cannot be one; 404, no API there.
         """
 
     def ready(self) -> None:
@@ -90,12 +94,19 @@ class Anyone:
     def __init__(self, settings: ProxySettings, conversations: Conversations) -> None:
         self.audit = AuditLog()
         self.upstream = Upstream(settings)
+        self._upstreams = {
+            mount: Upstream(replace(settings, upstream=url)) for mount, url in settings.mounts
+        } or {"": self.upstream}
         self._key = settings.key
         self._conversations = conversations
 
-    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
+    def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
         name = self._conversations.name(headers)
-        return Caller({}, name, self.upstream, lambda: self._conversations.filter(name), self._key)
+        for mount, upstream in self._upstreams.items():
+            if path.startswith(f"{mount}/"):
+                filter_of = partial(self._conversations.filter, name)
+                return Caller({}, name, upstream, filter_of, self._key, mount=mount)
+        raise RequestRefused("no API is served below this path", "endpoint", 404)
 
     def ready(self) -> None:
         """Do nothing: a vault or a ledger in files is ready once it is open."""
@@ -104,7 +115,8 @@ class Anyone:
         """Do nothing: there is no configuration."""
 
     async def close(self) -> None:
-        await self.upstream.close()
+        for each in {self.upstream, *self._upstreams.values()}:
+            await each.close()
 
 
 @dataclass(frozen=True)
@@ -183,7 +195,7 @@ class Tenants:
                 # Not inside a transaction: others would wait for it.
                 served.sanitizer.inner.class_draws().load()
 
-    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
+    def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
         served = self._found(headers, certificate)
         tenant = served.tenant
         name = headers.get(HEADER, "default")

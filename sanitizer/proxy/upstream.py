@@ -54,16 +54,17 @@ USER_AGENT = "sanitizer"
 _TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-def target(upstream: str, path: str, query: bytes) -> tuple[str, str]:
+def target(upstream: str, path: str, query: bytes, mount: str = "") -> tuple[str, str]:
     """Return (path and query for the filter, which judges them; URL to ask once it has).
 
     Args:
         upstream: base URL. Its path replaces "/v1"; without one, the client's path is kept whole.
         path: path of the request, not decoded.
         query: query of the request, as it was sent.
+        mount: path that stands for the whole base URL, in place of the rule above.
     """
     base = upstream.rstrip("/")
-    wanted = path.removeprefix("/v1") if urlsplit(base).path else path
+    wanted = path.removeprefix(mount or ("/v1" if urlsplit(base).path else ""))
     if query:
         wanted = f"{wanted}?{query.decode('latin-1')}"
     return wanted, base + wanted
