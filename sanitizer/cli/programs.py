@@ -11,7 +11,7 @@ from pathlib import PurePath
 from sanitizer.urls import check_base_url
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnownApi:
     """An API whose endpoints the proxy treats.
 
@@ -19,16 +19,15 @@ class KnownApi:
         name: as users know it.
         url: the vendor's base URL; "" if only the user's own is known.
         mount: path of the proxy that stands for the base URL.
-        variables: variables that hold the base URL; the first one set is the user's own.
-        also: variable -> what it holds behind the base URL.
+        variables: variable -> what it holds behind the base URL. The first that is set, and holds
+            the base URL alone, names the user's own.
         port: port of a host that is named without one.
     """
 
     name: str
     url: str
     mount: str
-    variables: tuple[str, ...]
-    also: tuple[tuple[str, str], ...] = ()
+    variables: Mapping[str, str]
     port: int | None = None
 
     def upstream(self, environment: Mapping[str, str]) -> str:
@@ -37,7 +36,8 @@ class KnownApi:
         Raises:
             ValueError: the user's own is none.
         """
-        variable = next((name for name in self.variables if environment.get(name)), None)
+        names = [name for name, path in self.variables.items() if not path]
+        variable = next((name for name in names if environment.get(name)), None)
         if variable is None:
             return self.url
         own = environment[variable]
@@ -49,34 +49,22 @@ class KnownApi:
         return own.rstrip("/")
 
 
+def _named(*variables: str) -> dict[str, str]:
+    return dict.fromkeys(variables, "")
+
+
+_OPENAI = _named("OPENAI_BASE_URL", "OPENAI_API_BASE", "AIDER_OPENAI_API_BASE")
+_ANTHROPIC = _named("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
+_GOOGLE = {"GOOGLE_GEMINI_BASE_URL": "", "GEMINI_API_BASE": "/v1beta"}
+_OLLAMA = _named("OLLAMA_HOST", "OLLAMA_API_BASE", "AIDER_OLLAMA_API_BASE")
+_AZURE = _named("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE")
+
 APIS = (
-    KnownApi(
-        "OpenAI",
-        "https://api.openai.com/v1",
-        "/openai/v1",
-        ("OPENAI_BASE_URL", "OPENAI_API_BASE", "AIDER_OPENAI_API_BASE"),
-    ),
-    KnownApi(
-        "Anthropic",
-        "https://api.anthropic.com",
-        "/anthropic",
-        ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"),
-    ),
-    KnownApi(
-        "Gemini",
-        "https://generativelanguage.googleapis.com",
-        "/gemini",
-        ("GOOGLE_GEMINI_BASE_URL",),
-        (("GEMINI_API_BASE", "/v1beta"),),
-    ),
-    KnownApi(
-        "Ollama",
-        "http://127.0.0.1:11434",
-        "/ollama",
-        ("OLLAMA_HOST", "OLLAMA_API_BASE", "AIDER_OLLAMA_API_BASE"),
-        port=11434,
-    ),
-    KnownApi("Azure", "", "/azure", ("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE")),
+    KnownApi("OpenAI", "https://api.openai.com/v1", "/openai/v1", _OPENAI),
+    KnownApi("Anthropic", "https://api.anthropic.com", "/anthropic", _ANTHROPIC),
+    KnownApi("Gemini", "https://generativelanguage.googleapis.com", "/gemini", _GOOGLE),
+    KnownApi("Ollama", "http://127.0.0.1:11434", "/ollama", _OLLAMA, 11434),
+    KnownApi("Azure", "", "/azure", _AZURE),
 )
 """What one proxy of `run` serves at once."""
 
@@ -119,11 +107,12 @@ SETTINGS = {
     "DO_NOT_TRACK": "1",
     "NODE_USE_ENV_PROXY": "1",  # Node's own `fetch` minds HTTPS_PROXY with it only
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "GEMINI_DEFAULT_AUTH_TYPE": "gemini-api-key",
     "GEMINI_TELEMETRY_ENABLED": "false",
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
     "OPENCODE_DISABLE_SHARE": "1",
 }
-"""Variables that every command gets: reports of errors and use quote texts."""
+"""Variables that every command gets: reports of errors and use may quote texts."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +140,6 @@ _CODEX = (
     'model_provider="sanitizer"',
     'model_providers.sanitizer={name="sanitizer", base_url="{OpenAI}", env_key="OPENAI_API_KEY",'
     ' wire_api="responses", requires_openai_auth=false, supports_websockets=false}',
-    'openai_base_url="{OpenAI}"',
     'chatgpt_base_url="{OpenAI}"',
     'cli_auth_credentials_store="ephemeral"',
     "analytics.enabled=false",
@@ -159,17 +147,16 @@ _CODEX = (
 )
 _OPENCODE = {
     "provider": {
-        name: {"options": {"baseURL": url}}
-        for name, url in {
-            "openai": "{OpenAI}",
-            "anthropic": "{Anthropic}/v1",
-            "google": "{Gemini}/v1beta",
-        }.items()
+        "openai": {"options": {"baseURL": "{OpenAI}"}},
+        "anthropic": {"options": {"baseURL": "{Anthropic}/v1"}},
+        "google": {"options": {"baseURL": "{Gemini}/v1beta"}},
     },
     "disabled_providers": ["opencode"],
     "share": "disabled",
     "autoupdate": False,
 }
+_AIDER = {"ANTHROPIC_API_BASE": "{Anthropic}", "GEMINI_API_BASE": "{Gemini}/v1beta"}
+_AIDER |= {"OLLAMA_API_BASE": "{Ollama}"}
 
 PROGRAMS = (
     Program(
@@ -183,17 +170,12 @@ PROGRAMS = (
         ("Anthropic",),
         "by --settings",
         ("--settings", json.dumps({"env": {"ANTHROPIC_BASE_URL": "{Anthropic}"}})),
-        elsewhere=(
-            "CLAUDE_CODE_USE_BEDROCK",
-            "CLAUDE_CODE_USE_VERTEX",
-            "CLAUDE_CODE_USE_FOUNDRY",
-        ),
+        elsewhere=tuple(f"CLAUDE_CODE_USE_{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY")),
     ),
     Program(
         ("gemini", "@google/gemini-cli"),
         ("Gemini",),
         "by variables, if its settings choose gemini-api-key; a login with Google is refused",
-        variables={"GEMINI_DEFAULT_AUTH_TYPE": "gemini-api-key"},
         elsewhere=("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"),
     ),
     Program(
@@ -207,11 +189,8 @@ PROGRAMS = (
         ("OpenAI", "Anthropic", "Gemini", "Ollama"),
         "by flags, which hold before its .env file",
         (
-            "--no-analytics",
-            *("--openai-api-base", "{OpenAI}"),
-            *("--set-env", "ANTHROPIC_API_BASE={Anthropic}"),
-            *("--set-env", "GEMINI_API_BASE={Gemini}/v1beta"),
-            *("--set-env", "OLLAMA_API_BASE={Ollama}"),
+            *("--no-analytics", "--openai-api-base", "{OpenAI}"),
+            *(word for name, url in _AIDER.items() for word in ("--set-env", f"{name}={url}")),
         ),
     ),
     Program(("llm",), ("OpenAI", "Anthropic", "Ollama"), "by variables"),

@@ -12,12 +12,12 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import click
@@ -40,8 +40,7 @@ from sanitizer.urls import check_base_url
 if TYPE_CHECKING:
     from sanitizer.cli.sealed import Sealed
     from sanitizer.proxy import Gate
-    from sanitizer.results import SanitizedText
-    from sanitizer.storage import MemoryVault, Originals, Vault
+    from sanitizer.storage import Vault
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 """Exit statuses, as shells have them."""
@@ -122,7 +121,7 @@ def run(
     settings = ProxySettings(OPENAI.url, page=False, mounts=plan.mounts)
     sanitizer = build_sanitizer(setting, conversation="run", budget=budget, ledger=ledger)
     watched = Watched(open_vault(vault) if vault else None)
-    sanitizer = sanitizer.derive(vault=watched)
+    sanitizer = sanitizer.derive(vault=cast("Vault", watched))
     sanitizer.load()
     app = create_app(
         sanitizer, settings, conversation_key=conversation_key(), may_block=vault is not None
@@ -236,11 +235,9 @@ class Plan:
         """
         found = {**self.outside, **SETTINGS}
         for api in self.upstreams:
-            found |= dict.fromkeys(api.variables, url + api.mount)
-            found |= {name: url + api.mount + path for name, path in api.also}
-        if self.program is not None:
-            own = self.program.variables
-            found |= {name: self._filled(value, url) for name, value in own.items()}
+            found |= {name: url + api.mount + path for name, path in api.variables.items()}
+        own = self.program.variables if self.program else {}
+        found |= {name: self._filled(value, url) for name, value in own.items()}
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             found[name] = found[name.lower()] = way_out
         found["NO_PROXY"] = found["no_proxy"] = "127.0.0.1,localhost,::1"
@@ -351,10 +348,7 @@ def _run(command: list[str], environment: dict[str, str], room: Sealed | None) -
 
 
 class Watched:
-    """Vault that remembers which values were released in this run.
-
-    Args:
-        vault: where everything is kept; None: in this process.
+    """A vault (of this process, if none is given) that remembers what was released in this run.
 
     Attributes:
         pairs: released value -> original; of several conversations with one value, the last.
@@ -369,17 +363,8 @@ class Watched:
         self.kinds: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    @property
-    def secret(self) -> bytes:
-        return self._vault.secret
-
-    def get(self, key: bytes) -> SanitizedText | None:
-        return self._vault.get(key)
-
-    def put_first(
-        self, key: bytes, result: SanitizedText, conversation: str | None = None
-    ) -> SanitizedText:
-        return self._vault.put_first(key, result, conversation)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._vault, name)
 
     def substitutes(self, conversation: str, wanted: Any, make: Any) -> list[str]:
         values = self._vault.substitutes(conversation, wanted, make)
@@ -387,15 +372,6 @@ class Watched:
             for each, value in zip(wanted, values, strict=True):
                 self.kinds[value], self.pairs[value] = each[:2]
         return values
-
-    def originals(self, conversation: str) -> Originals:
-        return self._vault.originals(conversation)
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        return self._vault.known(conversation, forms)
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        return self._vault.scratch(conversation)
 
     def originals_of(self) -> set[str]:
         """Return what was replaced so far."""

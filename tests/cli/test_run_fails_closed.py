@@ -82,7 +82,7 @@ def bin_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ran(server: RecordingServer, *arguments: str, **environment: str) -> Done:
     """Run a command whose own base URLs all lead to one server."""
     host = server.url.removesuffix("/v1")
-    own = {api.variables[0]: host for api in APIS} | {"OPENAI_BASE_URL": server.url}
+    own = {next(iter(api.variables)): host for api in APIS} | {"OPENAI_BASE_URL": server.url}
     return run("run", "--policy", "identifiers", *arguments, environment=own | environment)
 
 
