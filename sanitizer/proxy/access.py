@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from sanitizer.errors import RequestRefused
 from sanitizer.urls import check_base_url, url_host
-from sanitizer.wire import ENDPOINTS
+from sanitizer.wire import endpoint_of
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -97,7 +97,7 @@ class ProxySettings:
 
 def _check_upstream(url: str) -> None:
     check_base_url("upstream", url)
-    if urlsplit(url).path.rstrip("/").endswith(tuple("/" + name for name in ENDPOINTS)):
+    if endpoint_of(urlsplit(url).path.rstrip("/")) != "other":
         raise ValueError(
             "upstream must be the base URL, which ends before the endpoint, "
             "as in https://api.openai.com/v1"

@@ -27,7 +27,7 @@ from yarl import URL
 from sanitizer.errors import UpstreamError
 from sanitizer.proxy.access import KEY_HEADERS, Headers, ProxySettings
 from sanitizer.urls import is_loopback
-from sanitizer.wire import METHODS, answer_headers, sent_headers
+from sanitizer.wire import answer_headers, format_of, sent_headers
 
 MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
 CONNECT_SECONDS = 10.0
@@ -72,17 +72,17 @@ def target(upstream: str, path: str, query: bytes, mount: str = "") -> tuple[str
 
 def speaks_messages(endpoint: str) -> bool:
     """Return True for an endpoint of Anthropic's API, whose keys and errors have other forms."""
-    return endpoint.startswith("messages")
+    return format_of(endpoint) == "anthropic"
 
 
 def speaks_gemini(endpoint: str) -> bool:
     """Return True for a method of Gemini's API, whose keys and errors have other forms."""
-    return endpoint in METHODS
+    return format_of(endpoint) == "gemini"
 
 
 def speaks_ollama(endpoint: str) -> bool:
     """Return True for an endpoint of Ollama's own API, whose errors and streams differ."""
-    return endpoint.startswith("api/")
+    return format_of(endpoint) == "ollama"
 
 
 def to_upstream(

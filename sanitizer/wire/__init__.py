@@ -10,6 +10,10 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.wire.answers import Stamp as Stamp
+    from sanitizer.wire.endpoints import ENDPOINTS as ENDPOINTS
+    from sanitizer.wire.endpoints import Endpoint as Endpoint
+    from sanitizer.wire.endpoints import endpoint_of as endpoint_of
+    from sanitizer.wire.endpoints import format_of as format_of
     from sanitizer.wire.event_streams import EventStream as EventStream
     from sanitizer.wire.event_streams import Frames as Frames
     from sanitizer.wire.event_streams import LineStream as LineStream
@@ -21,14 +25,12 @@ if TYPE_CHECKING:
     from sanitizer.wire.headers import record_headers as record_headers
     from sanitizer.wire.headers import sent_headers as sent_headers
     from sanitizer.wire.headers import short_enough as short_enough
-    from sanitizer.wire.shapes import ENDPOINTS as ENDPOINTS
-    from sanitizer.wire.shapes import METHODS as METHODS
-    from sanitizer.wire.shapes import endpoint_of as endpoint_of
 else:
     __getattr__, __dir__ = lazy_door(
         __name__,
         {
             "answers": ("Stamp",),
+            "endpoints": ("ENDPOINTS", "Endpoint", "endpoint_of", "format_of"),
             "event_streams": ("EventStream", "Frames", "LineStream", "may_settle"),
             "filter": ("Exchange", "Filter"),
             "headers": (
@@ -38,6 +40,5 @@ else:
                 "sent_headers",
                 "short_enough",
             ),
-            "shapes": ("ENDPOINTS", "METHODS", "endpoint_of"),
         },
     )

@@ -6,9 +6,11 @@ import re
 from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
 from json.encoder import encode_basestring, encode_basestring_ascii
+from operator import getitem
 from typing import Any, NamedTuple
 
 from sanitizer.answers import RestoredStream, Restorer
@@ -16,16 +18,7 @@ from sanitizer.errors import UpstreamError
 from sanitizer.pipeline import Passage, Sanitizer
 from sanitizer.results import SanitizedText
 from sanitizer.storage import Drawn, Originals
-from sanitizer.wire.find_text import (
-    ARGUMENTS_ROLE,
-    SpelledNumber,
-    TextFinder,
-    TextSlot,
-    dumps,
-    inner,
-    loads,
-)
-from sanitizer.wire.formats import gemini, messages, ollama
+from sanitizer.wire.endpoints import Endpoint
 from sanitizer.wire.history import (
     CALL_ROLE,
     INPUT_ROLE,
@@ -37,29 +30,14 @@ from sanitizer.wire.history import (
     passage,
     roles_of,
 )
-from sanitizer.wire.shapes import ANSWERS, ERROR, JsonShape
+from sanitizer.wire.json_text import SpelledNumber, TextPath, TextSlot, dumps, inner, loads
+from sanitizer.wire.shapes import JsonShape, answer_shape, shapes
+from sanitizer.wire.walker import ARGUMENTS_ROLE, Walker
 
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
 """Returns a copy of an answer's object with something of the caller's in it."""
-TextPath = tuple[str | int, ...]
-"""Position of a text in its stream: keys, and places in lists."""
 
-_ANSWERS = {**ANSWERS, **messages.ANSWERS, **gemini.ANSWERS, **ollama.ANSWERS}
-_LISTS = {
-    "chat/completions": "choices",
-    "completions": "choices",
-    "responses": "output",
-    "embeddings": "data",
-    "messages": "content",
-}
-_COUNTED = {"messages/count_tokens": "input_tokens", "countTokens": "totalTokens"}
 _SPOKEN = ("chat/completions", "responses", "messages", "generateContent", "api/chat")
-_TEXT_PARTS = ("text", "output_text")
-
-MAX_CHARS = 50_000_000
-"""Longest text that a stream may have, in characters: all of it is kept for the next request."""
-MAX_CHANNELS = 10_000
-"""Largest number of texts that one stream may have open."""
 
 
 class JsonText:
@@ -189,57 +167,57 @@ class _Told(NamedTuple):
     text: Callable[[], str]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a request tells of its answer.
+
+    Attributes:
+        in_json: it asked for messages in JSON, which have to stay JSON.
+        places: how many texts of each role it had.
+        in_parts: an application may send each event of a stream back as a text of its own.
+        n_choices: how many answers were asked for at most; None if that is not known.
+        prompts: what the user said: the extractor writes what the assistant says for the last one.
+        n_turns: turns that were known then; see `Passage`.
+        texts: restorer of plain text; made from the table as it is when the answer comes, if None.
+    """
+
+    in_json: bool = False
+    places: Places = field(default_factory=Counter)
+    in_parts: bool = False
+    n_choices: int | None = None
+    prompts: tuple[SanitizedText, ...] = ()
+    n_turns: int | None = None
+    texts: Restorer | None = None
+
+
 class Restoration:
     """Everything needed to restore one answer: the originals as they were when it began to come.
 
     Args:
         sanitizer: Sanitizer of the conversation.
-        in_json: the request asked for messages in JSON, which have to stay JSON.
-        places: how many texts of each role the request had.
-        in_parts: an application may send each event of a stream back as a text of its own.
-        n_choices: how many answers were asked for at most; None if that is not known.
-        prompts: what the user said: the extractor writes what the assistant says for the last one.
-        asked: turns that were known when the answer was asked for; see `Passage`.
-        texts: restorer of plain text; made from the table as it is then, if None.
+        asked: what the request tells.
 
     Attributes:
+        asked: as given.
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
         tellings: of the answer.
     """
 
-    def __init__(
-        self,
-        sanitizer: Sanitizer,
-        in_json: bool = False,
-        places: Places | None = None,
-        in_parts: bool = False,
-        n_choices: int | None = None,
-        prompts: Sequence[SanitizedText] = (),
-        asked: int | None = None,
-        texts: Restorer | None = None,
-    ) -> None:
-        self._prompts = prompts
-        self._asked = asked
+    def __init__(self, sanitizer: Sanitizer, asked: Asked) -> None:
+        self.asked = asked
         self._sanitizer = sanitizer
-        self.in_json = in_json
         self.keeps = sanitizer.policy.wire.keeps
-        self.n_choices = n_choices
         self.tellings = Tellings()
-        self._places: Places = places or Counter()
-        self._said_as = WHOLE_ROLE if in_parts else "assistant"
         self._said: dict[TextPath, Callable[[], Note]] = {}
         self._passages: dict[tuple[str, str, str], Passage] = {}
         self._kept: set[Passage] = set()
         self._watched = False
         self._arrived: list[tuple[str, str]] = []
-        self._texts = texts
 
-    @property
+    @cached_property
     def texts(self) -> Restorer:
         """Restorer of plain text."""
-        if self._texts is None:
-            self._texts = self._sanitizer.inner.restorer()
-        return self._texts
+        return self.asked.texts or self._sanitizer.inner.restorer()
 
     def stream(self, kind: str) -> RestoredStream | JsonText:
         """Return what restores a text in pieces.
@@ -332,9 +310,9 @@ class Restoration:
         messages: dict[tuple[str, int], list[tuple[int, Passage]]] = {}
         told = [note for note in notes if note.shown and (note.ended or last)]
         came = {id(note): i for i, note in enumerate(told)}
-        for note, role, place in numbered(told, self._places):
+        for note, role, place in numbered(told, self.asked.places):
             made = self._passage(note, role)
-            made = made._replace(place=place, aside=note.aside, asked=self._asked)
+            made = made._replace(place=place, aside=note.aside, asked=self.asked.n_turns)
             found[made] = None
             if role == "assistant" and note.role != CALL_ROLE and not note.aside and last:
                 parts = messages.setdefault((note.telling, note.choice), [])
@@ -361,9 +339,11 @@ class Restoration:
         shape: JsonShape,
         document: Any,
         telling: str | None = None,
+        *,
         tool: str | None = None,
         at: tuple[int, ...] = (),
         role: str = "",
+        agree: Callable[[Sequence[TextSlot]], None] = lambda slots: None,
     ) -> Any:
         """Return the document restored; the same object if there is nothing to restore.
 
@@ -374,189 +354,84 @@ class Restoration:
             tool: name of the tool that its texts go to, where they do not tell.
             at: where it stands in its telling.
             role: whose it is, where it does not say.
+            agree: may change texts before they are restored.
         """
-        finder = TextFinder(answer=True)
-        found = finder.find(shape, document, role)
-        said = [(slot, slot.text) for slot in finder.slots if slot.role == "assistant"]
-        said = said if telling is not None else []
-        of_calls = {id(slot) for slot in finder.slots if slot.kind == "arguments"}
-        for slot in finder.slots:
+        walker = Walker(answer=True)
+        found = walker.walk(shape, document, role)
+        came = [slot.text for slot in walker.slots]
+        agree(walker.slots)
+        for slot in filter(lambda slot: slot.text, walker.slots):
+            sent = slot.text
             slot.tool = tool if slot.tool is None else slot.tool
-            if slot.tool is not None and self.keeps(slot.tool):
-                slot.kind = "kept"
-        if self.in_json:
-            for slot in [*_messages(found), *_of_event(found)]:
-                slot.kind = "arguments"
-        spoken = {id(slot) for slot in _messages(found)} if self._prompts else set()
-        changed = [self._restore(slot, id(slot) in spoken) for slot in finder.slots]
-        choices = _choices(found) if said else {}
-        for slot, sent in said:
-            of = self._said_as if slot.tool is None else CALL_ROLE
-            if id(slot) in of_calls:
-                of = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
-            choice = choices.get(id(slot), 0)
-            self.remember(Note(sent, slot.text, of, slot.aside, telling or "", choice, at))
-        return found if any(changed) else document
+            slot.text = self._restored(slot, _is_message(document, slot.path))
+            if telling is not None and slot.role == "assistant":
+                of = self._said_as if slot.tool is None else CALL_ROLE
+                if slot.kind == "arguments":
+                    of = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
+                choice = _choice(slot.path)
+                self.remember(Note(sent, slot.text, of, slot.aside, telling, choice, at))
+        changed = any(slot.text != text for slot, text in zip(walker.slots, came, strict=True))
+        return found if changed else document
 
-    def _restore(self, slot: TextSlot, spoken: bool) -> bool:
-        sent = slot.text
-        if slot.kind in ("arguments", "kept"):
-            stream = self.stream(slot.kind)
-            slot.text = stream.feed(sent) + stream.finish()
-        elif spoken and sent.strip():
-            slot.text = str(self._sanitizer.inner.answers.rewritten(sent, self._prompts))
+    def _restored(self, slot: TextSlot, is_message: bool) -> str:
+        kept = slot.tool is not None and self.keeps(slot.tool)
+        if is_message and self.asked.in_json:
+            stream = self.stream("arguments")
+        elif kept or slot.kind == "arguments":
+            stream = self.stream("kept" if kept else "arguments")
+        elif is_message and self.asked.prompts and slot.text.strip():
+            return str(self._sanitizer.inner.answers.rewritten(slot.text, self.asked.prompts))
         else:
-            slot.text = self.texts.text(sent)
-        return slot.text != sent
-
-
-class Channel:
-    """One text of a stream, restored piece by piece.
-
-    Args:
-        restoration: of the answer.
-        path: position of the text in its stream.
-        kind: "text", or "arguments" (pieces of a JSON document).
-        note: how it is noted: its role, and where it stands. Its role is "" if it does not go back
-            as history.
-    """
-
-    def __init__(self, restoration: Restoration, path: TextPath, kind: str, note: Note) -> None:
-        self._restoration = restoration
-        self._kind = kind
-        self._note = note
-        self._stream = restoration.stream(kind)
-        self._sent: list[str] = []
-        self._shown: list[str] = []
-        self._n_chars = 0
-        # Pieces that came, and characters held back of them: set whole, for another thread to read.
-        self._seen = (0, 0)
-        self._ended = self._is_told = False
-        self._held = ""
-        if note.role:
-            restoration.note(path, self.so_far)
-
-    def _came(self) -> str:
-        return "".join(self._sent)
-
-    def so_far(self) -> Note:
-        """Return what was sent and shown until now."""
-        n, n_held = self._seen
-        sent, shown = "".join(self._sent[:n]), "".join(self._shown[:n])
-        sent = sent[: len(sent) - n_held]
-        return self._note._replace(sent=sent, shown=shown, ended=self._ended)
+            return self.texts.text(slot.text)
+        return stream.feed(slot.text) + stream.finish()
 
     @property
-    def held(self) -> str:
-        """Text that came and was not shown yet."""
-        return self._stream.held
-
-    def feed(self, piece: str) -> str:
-        """Feed one piece; return the text that can be shown now.
-
-        A text that had come to its end goes on: applications add to it what comes later.
-
-        Raises:
-            UpstreamError: it is too long, or the answer was told in another way before.
-        """
-        if self._note.telling and piece:
-            self._restoration.tellings.add(self._note, self._came, grows=self._is_told)
-            self._is_told = True
-        if self._ended:
-            self._stream, self._ended = self._restoration.stream(self._kind), False
-        shown = self._stream.feed(piece)
-        self._n_chars += len(piece)
-        if self._n_chars > MAX_CHARS:
-            raise UpstreamError("the API's stream has a text that is too long")
-        if self._note.role:
-            n_held = len(self.held) if isinstance(self._stream, RestoredStream) else 0
-            self._add(piece, shown, n_held)
-        return shown
-
-    def finish(self) -> str:
-        """End the text; return what is still held back."""
-        held = self._stream.finish()
-        if self._note.role:
-            self._add("", held, 0)
-        self._ended = True
-        return held
-
-    def _add(self, sent: str, shown: str, n_held: int) -> None:
-        self._sent.append(sent)
-        self._shown.append(shown)
-        self._seen = (len(self._sent), n_held)
-        if self._note.role == "assistant" and not self._note.aside:
-            came = self._held + sent
-            n_shown = len(came) - n_held
-            self._held = came[n_shown:]
-            self._restoration.arrive(came[:n_shown], shown)
+    def _said_as(self) -> str:
+        return WHOLE_ROLE if self.asked.in_parts else "assistant"
 
 
-_UNNOTED = Note("", "", "")
+_MESSAGES = ((), ("item",), ("output", 0), ("response", "output", 0), ("choices", 0, "message"))
+"""Where messages of OpenAI's or Anthropic's stand in a document, first places for all of a list."""
 
 
-class Channels:
-    """All open texts of one stream, which come side by side and are restored each on its own.
+def _is_message(document: Any, path: TextPath) -> bool:
+    """Return True for the text of a message of the assistant, or of an event that repeats it."""
+    holder = reduce(getitem, path[:-1], document)
+    kind = holder.get("type") if isinstance(holder, dict) else None
+    above: list[str | int]
+    match path:
+        case ("response",) | ("message", "content"):  # Ollama's
+            return True
+        case ("candidates", int(), "content", "parts", int(), "text"):  # Gemini's
+            return holder.get("thought") is not True
+        case ("text",):
+            return bool(kind == "response.output_text.done")
+        case ("part", "text"):
+            return bool(kind == "output_text")
+        case (*above, "content"):
+            pass
+        case (*above, "content", int(), "text") if kind in ("text", "output_text"):
+            pass
+        case _:
+            return False
+    message = reduce(getitem, above, document)
+    return (
+        tuple(0 if type(step) is int else step for step in above) in _MESSAGES
+        and message.get("role") in (None, "assistant")
+        and message.get("type") in (None, "message")
+    )
 
-    Args:
-        restoration: of the answer.
-    """
 
-    def __init__(self, restoration: Restoration) -> None:
-        self._restoration = restoration
-        self._open: dict[TextPath, Channel] = {}
-        self._ended: dict[TextPath, Channel] = {}
-
-    def feed(
-        self,
-        path: TextPath,
-        piece: str,
-        kind: str = "text",
-        last: bool = False,
-        note: Note = _UNNOTED,
-    ) -> str:
-        """Feed one piece of a text; return what can be shown of it now: all, if it is the last.
-
-        Args:
-            path: position of the text; unknown ones open a channel.
-            piece: what has come.
-            last: nothing more of this text comes.
-            kind, note: of a new `Channel`.
-
-        Raises:
-            UpstreamError: there are more texts than any answer has.
-        """
-        if (channel := self._open.get(path)) is None:
-            channel = self._opened(path, kind, note)
-        if not last:
-            return channel.feed(piece)
-        return channel.feed(piece) + self._end(path)
-
-    def held(self, path: TextPath) -> str:
-        """Return what came of an open text and was not shown yet."""
-        return self._open[path].held
-
-    def finish(self, which: Callable[[TextPath], bool]) -> list[tuple[TextPath, str]]:
-        """End some texts; return (path, text) of those that still held text back."""
-        if not self._open:
-            return []
-        held = [(path, self._end(path)) for path in [path for path in self._open if which(path)]]
-        return [(path, text) for path, text in held if text]
-
-    def _opened(self, path: TextPath, kind: str, note: Note) -> Channel:
-        if len(self._open) + len(self._ended) >= MAX_CHANNELS:
-            raise UpstreamError("the API's stream has too many texts")
-        channel = self._ended.pop(path, None) or Channel(self._restoration, path, kind, note)
-        self._open[path] = channel
-        return channel
-
-    def _end(self, path: TextPath) -> str:
-        channel = self._ended[path] = self._open.pop(path)
-        return channel.finish()
+def _choice(path: TextPath) -> int:
+    """Return which of several answers a text is of."""
+    match path:
+        case ("choices" | "candidates", int(choice), *_):
+            return choice
+    return 0
 
 
 def restored_body(
-    endpoint: str,
+    endpoint: Endpoint,
     status: int,
     body: bytes,
     restoration: Restoration,
@@ -569,7 +444,7 @@ def restored_body(
     Not protected: tokens in `logprobs` stay as the API wrote them, placeholders too.
 
     Args:
-        endpoint: one of ENDPOINTS.
+        endpoint: that answers.
         status: HTTP status of the answer.
         body: bytes of the answer.
         restoration: of the answer.
@@ -582,13 +457,13 @@ def restored_body(
     if not 200 <= status < 300:
         if document is None:
             return _plain_error(endpoint, status)
-        return _rewritten(document, restoration.document(ERROR, document), body)
+        return _rewritten(document, restoration.document(shapes("openai")["Error"], document), body)
     if document is None:
         raise UpstreamError("the API answered with something that is not a JSON object")
     if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
-    telling = "" if endpoint in _SPOKEN else None
-    restored = restoration.document(_ANSWERS[endpoint], document, telling)
+    telling = "" if endpoint.name in _SPOKEN else None
+    restored = restoration.document(answer_shape(endpoint), document, telling)
     written = _rewritten(document, restored if stamp is None else stamp(restored), body)
     restoration.settle()
     return written
@@ -600,15 +475,13 @@ def stamped_body(body: bytes, stamp: Stamp) -> bytes:
     return body if document is None else dumps(stamp(document))
 
 
-def _is_of(endpoint: str, document: dict[str, Any]) -> bool:
+def _is_of(endpoint: Endpoint, document: dict[str, Any]) -> bool:
     """Return True if a document has what makes it an answer of this endpoint."""
-    if (counted := _COUNTED.get(endpoint)) is not None:
-        return isinstance(document.get(counted), SpelledNumber)
-    if endpoint in gemini.ANSWERS:
-        return not gemini.KNOWN.isdisjoint(document)
-    if endpoint in ollama.ANSWERS:
-        return "done" in document
-    return isinstance(document.get(_LISTS[endpoint]), list)
+    if not endpoint.answer:
+        return not answer_shape(endpoint).fields.keys().isdisjoint(document)
+    field, kind = endpoint.answer.split()
+    kinds = {"list": list, "number": SpelledNumber, "any": object}
+    return field in document and isinstance(document[field], kinds[kind])
 
 
 def _rewritten(document: Any, restored: Any, body: bytes) -> bytes:
@@ -624,87 +497,11 @@ def _object(body: bytes) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _choices(document: Any) -> dict[int, int]:
-    """Return which of several answers each text is of, by the identity of its slot."""
-    return {
-        id(slot): choice
-        for key in ("choices", "candidates")
-        for choice, answer in enumerate(_list(document, key))
-        for slot in _slots(answer)
-    }
-
-
-def _slots(value: Any) -> Iterator[TextSlot]:
-    """Yield all texts in a value."""
-    if isinstance(value, TextSlot):
-        yield value
-    elif isinstance(value, (dict, list)):
-        for inside in value.values() if isinstance(value, dict) else value:
-            yield from _slots(inside)
-
-
-def _messages(document: Any) -> Iterator[TextSlot]:
-    """Yield the texts of the assistant's messages."""
-    for text in [*_of_gemini(document), *_of_ollama(document)]:
-        if isinstance(text, TextSlot):
-            yield text
-    messages = [
-        *[_field(choice, "message") for choice in _list(document, "choices")],
-        *_list(document, "output"),
-        *_list(_field(document, "response"), "output"),
-        _field(document, "item"),
-        document,
-    ]
-    for message in messages:
-        if _field(message, "role") in (None, "assistant") and _field(message, "type") in (
-            None,
-            "message",
-        ):
-            content = _field(message, "content")
-            parts = [p for p in _list(message, "content") if _field(p, "type") in _TEXT_PARTS]
-            for text in [content, *[_field(part, "text") for part in parts]]:
-                if isinstance(text, TextSlot):
-                    yield text
-
-
-def _of_gemini(document: Any) -> Iterator[Any]:
-    """Yield the texts of candidates, thoughts left out."""
-    for candidate in _list(document, "candidates"):
-        for part in _list(_field(candidate, "content"), "parts"):
-            if _field(part, "thought") is not True:
-                yield _field(part, "text")
-
-
-def _of_ollama(document: Any) -> tuple[Any, Any]:
-    """Return the texts of an answer of /api/chat and of /api/generate."""
-    return _field(_field(document, "message"), "content"), _field(document, "response")
-
-
-def _of_event(event: Any) -> list[TextSlot]:
-    """Return the text of a message that an event repeats as a whole."""
-    done = event if _field(event, "type") == "response.output_text.done" else _field(event, "part")
-    text = (
-        _field(done, "text")
-        if _field(done, "type") in ("output_text", "response.output_text.done")
-        else None
-    )
-    return [text] if isinstance(text, TextSlot) else []
-
-
-def _field(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, dict) else None
-
-
-def _list(value: Any, key: str) -> list[Any]:
-    found = _field(value, key)
-    return found if isinstance(found, list) else []
-
-
-def _plain_error(endpoint: str, status: int) -> bytes:
+def _plain_error(endpoint: Endpoint, status: int) -> bytes:
     message = f"the API answered with status {status} and a body that is not JSON, left out here"
-    if endpoint in ollama.REQUESTS:
+    if endpoint.format == "ollama":
         return dumps({"error": message})
-    if endpoint in messages.REQUESTS:
+    if endpoint.format == "anthropic":
         return dumps({"type": "error", "error": {"type": "api_error", "message": message}})
     return dumps(
         {"error": {"message": message, "type": "upstream_error", "param": None, "code": None}}

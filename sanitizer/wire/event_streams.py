@@ -15,14 +15,14 @@ from typing import Any
 
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, Stamp
-from sanitizer.wire.find_text import dumps, loads
-from sanitizer.wire.formats import ollama
+from sanitizer.wire.endpoints import Endpoint
 from sanitizer.wire.formats.chat_events import Chunks
 from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.gemini_events import GeminiEvents
 from sanitizer.wire.formats.message_events import MessageEvents
 from sanitizer.wire.formats.ollama_events import OllamaEvents
 from sanitizer.wire.formats.response_events import EventFeed
+from sanitizer.wire.json_text import dumps, loads
 
 MAX_EVENT = 8_000_000
 """Longest event, in bytes; an image that is being generated may come in one."""
@@ -184,11 +184,11 @@ class LineStream:
 
 
 def restored_stream(
-    endpoint: str, restoration: Restoration, stamp: Stamp | None = None
+    endpoint: Endpoint, restoration: Restoration, stamp: Stamp | None = None
 ) -> EventStream | LineStream:
     """Return what restores the stream of an endpoint."""
-    kind = LineStream if endpoint in ollama.REQUESTS else EventStream
-    return kind(endpoint, restoration, stamp)
+    kind = LineStream if endpoint.stream == "lines" else EventStream
+    return kind(endpoint.name, restoration, stamp)
 
 
 class EventStream:

@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from sanitizer.answers import Restorer
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.identifiers import find
 from sanitizer.pipeline import APART, Sanitizer
 from sanitizer.results import Record, SanitizedText
 from sanitizer.text import DeclaredText
-from sanitizer.wire.answers import Restoration, Stamp, restored_body, stamped_body
+from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, stamped_body
+from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import EventStream, LineStream, restored_stream
-from sanitizer.wire.find_text import (
-    LIGHT_ROLE,
-    MIN_NUMBER,
-    SURE_KINDS,
-    SpelledNumber,
-    TextFinder,
-    TextSlot,
-    dumps,
-    loads,
-    person,
-    sure_kind,
-    whole_number,
-)
-from sanitizer.wire.formats import gemini, messages, ollama
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import Places, n_told_tools, places, quoted, recognize
-from sanitizer.wire.shapes import READ, REQUESTS, endpoint, names_in
+from sanitizer.wire.history import n_told_tools, places, quoted, recognize
+from sanitizer.wire.json_text import SpelledNumber, TextSlot, dumps, loads, whole_number
+from sanitizer.wire.shapes import request_shape
+from sanitizer.wire.walker import LIGHT_ROLE, MIN_NUMBER, SURE_KINDS, Walker, sure_kind
 
 MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
@@ -49,12 +36,11 @@ _GROUPED = frozenset(["CARD", "IBAN", "SSN"])
 MAX_TOLD = 200
 """Characters of the longest message that the one before it announces as a whole."""
 _ANNOUNCEMENT = re.compile(r"[^\n.!?;]{1,64}\Z")
+_FORBIDDEN = re.compile(r"[\s<|\\/>]+")  # in names of participants
 _KEY = re.compile(r"[\w .-]{1,64}")  # names of values that may tell what the value is
-_REQUESTS = {**REQUESTS, **messages.REQUESTS, **gemini.REQUESTS, **ollama.REQUESTS}
-_STREAMLESS = (READ, "embeddings", "messages/count_tokens", "generateContent", "countTokens")
-_EVENTS, _LINES = "text/event-stream", "application/x-ndjson"
+_STREAM_TYPES = {"events": "text/event-stream", "lines": "application/x-ndjson"}
 # Cached because few paths are let through, and those come again and again.
-_endpoint = lru_cache(maxsize=64)(endpoint)
+_endpoint = lru_cache(maxsize=64)(find_endpoint)
 
 
 @dataclass(frozen=True)
@@ -81,14 +67,9 @@ class Exchange:
     body: bytes = field(repr=False)
     record: WireRecord
     streams: bool
-    _endpoint: str = field(repr=False)
+    _endpoint: Endpoint = field(repr=False)
     _sanitizer: Sanitizer = field(repr=False)
-    _in_json: bool = field(default=False, repr=False)
-    _places: Places = field(default_factory=Counter, repr=False)
-    _n_choices: int | None = field(default=None, repr=False)
-    _prompts: tuple[SanitizedText, ...] = field(default=(), repr=False)
-    _n_turns: int | None = field(default=None, repr=False)
-    _restorer: Restorer | None = field(default=None, repr=False)
+    _asked: Asked = field(default_factory=Asked, repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -98,7 +79,7 @@ class Exchange:
     @property
     def stream_type(self) -> str:
         """Media type of the endpoint's streams."""
-        return _LINES if self._endpoint in ollama.REQUESTS else _EVENTS
+        return _STREAM_TYPES.get(self._endpoint.stream, _STREAM_TYPES["events"])
 
     def is_stream(self, content_type: str) -> bool:
         """Return True if an answer of this type is a stream of the endpoint's events."""
@@ -129,8 +110,9 @@ class Exchange:
         Raises:
             UpstreamError: a 2xx body that is not this endpoint's JSON. VaultError.
         """
-        if self._endpoint != READ:
-            restoration = self._restoration(self._prompts if rewrite else ())
+        if self._endpoint.treatment == "treated":
+            asked = self._asked if rewrite else replace(self._asked, prompts=())
+            restoration = Restoration(self._sanitizer, asked)
             return restored_body(self._endpoint, status, body, restoration, stamp)
         return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
 
@@ -144,22 +126,10 @@ class Exchange:
         Raises:
             UpstreamError: the answer is no event stream, or the endpoint has none.
         """
-        if self._endpoint in _STREAMLESS or not self.is_stream(content_type):
+        if not self._endpoint.stream or not self.is_stream(content_type):
             raise UpstreamError("the API did not answer with an event stream")
-        return restored_stream(self._endpoint, self._restoration(), stamp)
-
-    def _restoration(self, prompts: tuple[SanitizedText, ...] = ()) -> Restoration:
-        in_parts = self._endpoint in gemini.REQUESTS
-        return Restoration(
-            self._sanitizer,
-            self._in_json,
-            self._places,
-            in_parts,
-            self._n_choices,
-            prompts,
-            self._n_turns,
-            self._restorer,
-        )
+        restoration = Restoration(self._sanitizer, replace(self._asked, prompts=()))
+        return restored_stream(self._endpoint, restoration, stamp)
 
 
 class Filter:
@@ -174,7 +144,7 @@ class Filter:
     >>> filter.request("GET", "/v1/files", {}, b"").body
     Traceback (most recent call last):
         ...
-    sanitizer.errors.RequestRefused: this method and path are not let through; ...
+    sanitizer.errors.RequestRefused: this method and path are not let through (files ...
 
     Args:
         sanitizer: Sanitizer of the conversation.
@@ -220,13 +190,13 @@ class Filter:
         """
         if "websocket" in headers.get("upgrade", "").lower():
             raise RequestRefused("WebSocket connections are not let through", "endpoint", 404)
-        name = _endpoint(method, path, tuple(self._rules.endpoints))
-        if any(sure_kind(each) for each in names_in(path)):
+        endpoint, names = _endpoint(method, path, tuple(self._rules.endpoints))
+        if any(sure_kind(each) for each in names):
             raise RequestRefused("an identifier stands where a name is required", "endpoint", 404)
         if method == "GET":
-            return self._read(name, body)
+            return self._read(endpoint, body)
         document = self._document(headers, body)
-        embeds = name == "embeddings"
+        embeds = endpoint.name == "embeddings"
         if embeds and self._rules.embeddings == "refuse":
             raise RequestRefused(
                 "the policy refuses embeddings: replaced words break search without a sign"
@@ -234,14 +204,14 @@ class Filter:
                 "embeddings",
             )
         with self._sanitizer.inner.read_once():
-            return self._exchange(name, document, embeds)
+            return self._exchange(endpoint, document, embeds)
 
-    def _exchange(self, name: str, document: dict[str, Any], embeds: bool) -> Exchange:
+    def _exchange(self, endpoint: Endpoint, document: dict[str, Any], embeds: bool) -> Exchange:
         """Return a request to an endpoint, released, with what restores its answer."""
-        finder = TextFinder(media=self._rules.images == "pass", all_keys=self._all_keys)
-        found = finder.find(_REQUESTS[name], document)
+        finder = Walker(media=self._rules.images == "pass", all_keys=self._all_keys)
+        found = finder.walk(request_shape(endpoint), document)
         said = places(finder)
-        in_pieces = name in gemini.REQUESTS and gemini.comes_in_pieces(document)
+        in_pieces = endpoint.format == "gemini" and _comes_in_pieces(document)
         n_turns = recognize(finder, self._sanitizer, in_pieces)
         all_light = embeds and self._rules.embeddings == "identifiers"
         _check_joins(finder.slots)
@@ -254,13 +224,19 @@ class Filter:
         record = replace(record, n_claims_ended=n_ended, untouched=dict(finder.left))
         self._hide_numbers(finder.numbers)
         if told_how:
-            _instruct(name, found, told_how)
-        # From the table as it is now: an answer has no other stand-ins than were sent before.
-        restorer = self._sanitizer.inner.restorer()
-        n_choices = _n_choices(name, document)
-        asked = (_asks_for_json(document), said, n_choices, prompts, n_turns, restorer)
-        streams = _asks_for_stream(name, document)
-        return Exchange(dumps(found), record, streams, name, self._sanitizer, *asked)
+            _instruct(endpoint, found, told_how)
+        asked = Asked(
+            _asks_for_json(document),
+            said,
+            endpoint.format == "gemini",
+            _n_choices(endpoint.name, document),
+            prompts,
+            n_turns,
+            # From the table as it is now: an answer has no other stand-ins than were sent before.
+            self._sanitizer.inner.restorer(),
+        )
+        streams = _asks_for_stream(endpoint, document)
+        return Exchange(dumps(found), record, streams, endpoint, self._sanitizer, asked)
 
     def _hide_numbers(self, slots: Sequence[TextSlot]) -> None:
         """Write numbers that are identifiers as strings: known ones, or by form and name."""
@@ -345,11 +321,11 @@ class Filter:
         whole = named[0].start == begin and n_named == len(text)
         return n_named > n_alone and (whole or not self._sanitizer.policy.perturb)
 
-    def _read(self, name: str, body: bytes) -> Exchange:
+    def _read(self, endpoint: Endpoint, body: bytes) -> Exchange:
         if body:
             raise RequestRefused("a request that reads may have no body", "endpoint", 404)
         record = WireRecord.of(self._sanitizer.policy.name, ())
-        return Exchange(b"", record, False, name, self._sanitizer)
+        return Exchange(b"", record, False, endpoint, self._sanitizer)
 
     def _document(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         """Read the body, which has to be a JSON object."""
@@ -439,7 +415,7 @@ def _released(
     results = _batch(sanitizer, texts, roles)
     for slot, result in zip(slots, results, strict=True):
         # Always, not only where something was replaced: that would tell whether anything was.
-        slot.text = person(result.text) if slot.kind == "person" else result.text
+        slot.text = _person(result.text) if slot.kind == "person" else result.text
         if slot.holds_json:
             values = {each.replacement for each in result.replacements if each.kind.isupper()}
             slot.text = quoted(slot.text, values)
@@ -455,6 +431,11 @@ def _batch(
         if not str(error).startswith("text must have at most"):
             raise
         raise RequestRefused("a text of the body is too long", "size", 413) from None
+
+
+def _person(text: str) -> str:
+    """Return a released name without the characters that the API forbids in names."""
+    return _FORBIDDEN.sub("_", text).strip("_")[:64] or "_"
 
 
 def _check_joins(slots: Sequence[TextSlot]) -> None:
@@ -482,7 +463,8 @@ def _follow(one: TextSlot, two: TextSlot) -> bool:
     """Return True for two texts of one speaker, the second of which may go on with the first."""
     if one.role != two.role or one.kind != "text" or two.kind != "text" or one.key or two.key:
         return False
-    return one.field == two.field  # not as a title and what it is the title of
+    # Not as a title and what it is the title of.
+    return (one.field, one.n_results) == (two.field, two.n_results)
 
 
 def _named(key: str, text: str) -> str:
@@ -490,23 +472,23 @@ def _named(key: str, text: str) -> str:
     return f"{key}: {text}" if _KEY.fullmatch(key) else text
 
 
-def _asks_for_stream(name: str, document: dict[str, Any]) -> bool:
-    if name in gemini.REQUESTS:
-        return name == "streamGenerateContent"
+def _asks_for_stream(endpoint: Endpoint, document: dict[str, Any]) -> bool:
+    if endpoint.format == "gemini":
+        return endpoint.stream != ""
     # Ollama streams unless it is told not to.
-    return document.get("stream", name in ollama.REQUESTS) is True
+    return document.get("stream", endpoint.format == "ollama") is True
 
 
-def _instruct(name: str, released: dict[Any, Any], told: str) -> None:
+def _instruct(endpoint: Endpoint, released: dict[Any, Any], told: str) -> None:
     """Tell the API how to write formulas: one text, always the same, where its system prompt is.
 
     Requests without such a place, as completions are, stay as they are.
     """
-    place = _INSTRUCTED.get(name)
-    if name in gemini.REQUESTS and "system_instruction" in released:
+    place = endpoint.system
+    if endpoint.format == "gemini" and "system_instruction" in released:
         place = "system_instruction"
-    inner = released.get(place) if place else None
-    if name in gemini.REQUESTS:
+    inner = released.get(place)
+    if endpoint.format == "gemini":
         if place not in released:
             released[place] = inner = {"parts": []}
         parts = inner.get("parts") if isinstance(inner, dict) else None
@@ -517,7 +499,7 @@ def _instruct(name: str, released: dict[Any, Any], told: str) -> None:
             inner.insert(0, {"role": "system", "content": told})
     elif isinstance(inner, list):
         inner.append({"type": "text", "text": told})
-    elif place is not None:
+    elif place:
         before = inner.text if isinstance(inner, TextSlot) else inner
         released[place] = f"{before}\n\n{told}" if before else told
 
@@ -536,13 +518,6 @@ def _told_in_first(messages: list[Any], told: str) -> bool:
 
 _SAID = frozenset(["user", "system", "developer", "tool"])
 """Roles of texts about which an API may be asked."""
-_INSTRUCTED = {
-    **dict.fromkeys(("chat/completions", "api/chat"), "messages"),
-    **dict.fromkeys(("messages", "messages/count_tokens", "api/generate"), "system"),
-    **dict.fromkeys(gemini.REQUESTS, "systemInstruction"),
-    "responses": "instructions",
-}
-"""Endpoint -> where the system prompt of a request is."""
 
 
 def _n_choices(name: str, document: dict[str, Any]) -> int | None:
@@ -550,7 +525,9 @@ def _n_choices(name: str, document: dict[str, Any]) -> int | None:
     if name == "chat/completions":
         return _number_of(document.get("n"))
     if name == "streamGenerateContent":
-        return gemini.n_candidates(document, _number_of)
+        config = _generation_of(document)
+        of_both = (config.get(field) for field in ("candidateCount", "candidate_count"))
+        return _number_of(next((wanted for wanted in of_both if wanted is not None), None))
     return None
 
 
@@ -562,7 +539,10 @@ def _number_of(value: Any) -> int | None:
 
 
 def _asks_for_json(document: dict[str, Any]) -> bool:
-    if gemini.asks_for_json(document) or ollama.asks_for_json(document):
+    config, form = _generation_of(document), document.get("format")
+    if any(config.get(f) == "application/json" for f in ("responseMimeType", "response_mime_type")):
+        return True
+    if form == "json" or isinstance(form, dict):  # Ollama's: by name, or by a schema
         return True
     nested = [document.get(key) for key in ("text", "output_config")]
     forms = (
@@ -573,6 +553,33 @@ def _asks_for_json(document: dict[str, Any]) -> bool:
         isinstance(form, dict) and form.get("type") in ("json_object", "json_schema")
         for form in forms
     )
+
+
+def _generation_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with which Gemini writes, of both spellings of their field."""
+    found = [document.get(field) for field in ("generationConfig", "generation_config")]
+    return {k: v for each in reversed(found) if isinstance(each, dict) for k, v in each.items()}
+
+
+def _comes_in_pieces(document: Mapping[str, Any]) -> bool:
+    """Return True if a history has texts of the model next to each other, as SDKs keep a stream.
+
+    Told by what is there alone, never by what it says.
+    """
+    before: bool | None = None  # whether the part before is a thought; None if it is no text
+    contents = document.get("contents")
+    for content in contents if isinstance(contents, list) else []:
+        if not isinstance(content, dict) or content.get("role") != "model":
+            before = None
+            continue
+        parts = content.get("parts")
+        for part in parts if isinstance(parts, list) else []:
+            is_text = isinstance(part, dict) and isinstance(part.get("text"), str)
+            now = part.get("thought") is True if is_text else None
+            if now is not None and now == before:
+                return True
+            before = now
+    return False
 
 
 def _media_type(content_type: str) -> str:

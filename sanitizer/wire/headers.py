@@ -16,7 +16,7 @@ from typing import Any, AnyStr
 
 from sanitizer.errors import RequestRefused
 from sanitizer.results import Record
-from sanitizer.wire.find_text import sure_kind
+from sanitizer.wire.walker import sure_kind
 
 SHORT_BYTES = 4_000
 """Longest body, in bytes, that an event loop may work on: at most about 5 ms, reached where every

@@ -14,16 +14,8 @@ from typing import NamedTuple
 
 from sanitizer.answers import Piece, Restorer, Segment
 from sanitizer.pipeline import Passage, Resent, Sanitizer, declared, pieces_of
-from sanitizer.wire.find_text import (
-    ARGUMENTS_ROLE,
-    ArgumentsText,
-    Spliced,
-    TextFinder,
-    TextSlot,
-    inner,
-    leaves,
-    plain_json,
-)
+from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
+from sanitizer.wire.walker import ARGUMENTS_ROLE, ArgumentsText, Walker
 
 SAID_ROLES = ("assistant", ARGUMENTS_ROLE)
 """Roles in which answers come back."""
@@ -49,7 +41,7 @@ _BETWEEN = "\0"  # between values of arguments: a token of its own
 _END = Piece(_BETWEEN, _BETWEEN)
 
 
-def places(finder: TextFinder) -> Places:
+def places(finder: Walker) -> Places:
     """Return how many texts of each role a request has that an API may have written."""
     found: Places = Counter({(ARGUMENTS_ROLE, ""): len(finder.arguments)})
     for slot in _messages(finder):
@@ -124,7 +116,7 @@ def joined(parts: Sequence[Passage], between: str) -> Passage:
     return parts[0]._replace(sent=sent, shown=shown, pieces=tuple(pieces))
 
 
-def recognize(finder: TextFinder, sanitizer: Sanitizer, in_pieces: bool = False) -> int:
+def recognize(finder: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> int:
     """Put what the API sent in place of what it wrote, declare that, and return `n_turns`.
 
     Texts that are the API's as a whole are no slots of the finder any more.
@@ -249,11 +241,11 @@ def quoted(document: str, bare: Collection[str]) -> str:
     return document
 
 
-def _messages(finder: TextFinder) -> list[TextSlot]:
+def _messages(finder: Walker) -> list[TextSlot]:
     return [slot for slot in finder.slots if slot.role == "assistant" and slot.kind == "text"]
 
 
-def _declare_kept(finder: TextFinder, sanitizer: Sanitizer) -> None:
+def _declare_kept(finder: Walker, sanitizer: Sanitizer) -> None:
     """Declare the stand-ins in results of tools, which were called with them: the API knows them.
 
     Read as the user's words, one that equals an original would tell that.

@@ -5,38 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Restoration, TextPath
-from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber
-from sanitizer.wire.formats.events import Events, Json
+from sanitizer.wire.answers import Restoration
+from sanitizer.wire.formats.events import Events, Json, with_list
 from sanitizer.wire.history import CALL_ROLE, Note
-from sanitizer.wire.shapes import (
-    ARGUMENTS,
-    CHUNK,
-    ERROR,
-    TEXT,
-    JsonShape,
-    Media,
-    Rule,
-)
+from sanitizer.wire.json_text import SpelledNumber, TextPath, TextSlot
+from sanitizer.wire.shapes import shapes
+from sanitizer.wire.walker import ARGUMENTS_ROLE, Walker
 
-# Fields whose text comes in pieces; any other text of a chunk is whole.
 _STREAMED = frozenset(
-    [
-        "content",
-        "refusal",
-        "reasoning_content",
-        "reasoning",
-        "thinking",
-        "text",
-        "summary",
-        "transcript",
-        "arguments",
-        "input",
-    ]
+    "content refusal reasoning_content reasoning thinking text summary transcript arguments"
+    " input".split()
 )
-
-
+"""Fields whose text comes in pieces; any other text of a chunk is whole."""
 _MAX_INDEX = 1_000_000
+_MAX_NOTED = 10_000
 
 
 class Chunks(Events):
@@ -55,7 +37,6 @@ class Chunks(Events):
         super().__init__(restoration)
         self._envelope: Json = {}
         self._marks: dict[TextPath, Json] = {}  # place in a list -> index and type stated there
-        self._last = False  # the choice at hand has a finish reason
         self._tools: dict[TextPath, str] = {}  # place of a call -> name of its tool
         self._others: set[str] = set()  # choices that somebody else than the assistant speaks in
         self._choices: set[str] = set()
@@ -71,14 +52,13 @@ class Chunks(Events):
         """
         choices = event.get("choices")
         if choices is None and "error" in event:
-            return [], self._restoration.document(ERROR, event)
+            return [], self._error(event)
         if not isinstance(choices, list):
             raise UpstreamError("the API sent an event of an unknown type")
-        self._envelope = event
+        self._envelope = {k: v for k, v in event.items() if k not in ("choices", "usage")}
         before: list[Json] = []
         restored = [self._choice(choice, before) for choice in choices]
-        same = all(new is old for new, old in zip(restored, choices, strict=True))
-        return before, event if same else {**event, "choices": restored}
+        return before, with_list(event, "choices", restored)
 
     def _held(self) -> list[Json]:
         return [self._chunk(path, text) for path, text in self._channels.finish(lambda path: True)]
@@ -89,101 +69,71 @@ class Chunks(Events):
             raise UpstreamError("the API sent a choice that cannot be read")
         self._choices.add(index)
         # Applications that asked for one answer read all chunks as of one.
-        if len(self._choices) > (self._restoration.n_choices or len(self._choices)):
+        if len(self._choices) > (self._asked.n_choices or len(self._choices)):
             raise UpstreamError("the API sent more choices than were asked for")
-        self._last = choice.get("finish_reason") is not None
+        last = choice.get("finish_reason") is not None
         delta = choice.get("delta")
-        if (
-            isinstance(delta, dict)
-            and delta.get("role") not in (None, "assistant")
-            and len(self._others) < 10_000
-        ):
+        speaks = not isinstance(delta, dict) or delta.get("role") in (None, "assistant")
+        if not speaks and len(self._others) < _MAX_NOTED:
             self._others.add(index)
-        restored = self._restored((index,), "", choice, CHUNK)
-        if self._last:
-            before += [
-                self._chunk(path, held)
-                for path, held in self._channels.finish(lambda path: path[0] == index)
-            ]
-        return restored
+        walker = Walker(answer=True, path=(index,), place=self._place)
+        found = walker.walk(shapes("openai")["Chunk"], choice)
+        self._tools |= {path: name for path, name in walker.calls.items() if len(path) < 10}
+        changed = False
+        for slot in walker.slots:
+            if slot.kind != "person":
+                sent, slot.text = slot.text, self._text(slot, last)
+                changed |= slot.text != sent
+        if last:
+            held = self._channels.finish(lambda path: path[0] == index)
+            before += [self._chunk(path, text) for path, text in held]
+        return found if changed else choice
 
-    def _restored(
-        self, path: TextPath, key: str, value: Any, rule: Rule | Media | JsonShape
-    ) -> Any:
-        """Restore a value where requests sanitize it; return the same object if nothing changed."""
-        kind = type(value)
-        if kind is str:
-            return self._text(
-                path, key, value, rule.string if isinstance(rule, JsonShape) else rule
-            )
-        if kind is dict:
-            is_call = isinstance(rule, JsonShape) and rule.is_call
-            if is_call and type(name := value.get("name")) is str and len(path) < 10:
-                self._tools[path] = name
-            fields = rule.fields if isinstance(rule, JsonShape) else {}
-            other = TEXT if isinstance(rule, JsonShape) or rule is ARGUMENTS else rule
-            inside = value
-            for k, v in value.items():
-                if type(v) is not str and type(v) is not dict and type(v) is not list:
-                    continue
-                if (new := self._restored((*path, k), k, v, fields.get(k, other))) is not v:
-                    inside = dict(value) if inside is value else inside
-                    inside[k] = new
-            return inside
-        if kind is list:
-            items = [self._element(path, key, i, inner, rule) for i, inner in enumerate(value)]
-            return (
-                items
-                if any(new is not old for new, old in zip(items, value, strict=True))
-                else value
-            )
-        return value
-
-    def _text(self, path: TextPath, key: str, text: str, rule: Rule | Media) -> str:
-        if rule is not TEXT and rule is not ARGUMENTS:
-            return text
-        role = _role(path, rule) if path[0] not in self._others else ""
+    def _text(self, slot: TextSlot, last: bool) -> str:
+        """Return what can be shown of a text now: all, if it is the last of it."""
+        path, text, is_arguments = slot.path, slot.text, slot.kind == "arguments"
+        speaks = path[0] not in self._others
+        role = "assistant" if speaks and "delta" in path else ""
         call = path[:-1]
-        tool = self._tools.get(call, "") if rule is ARGUMENTS or call in self._tools else None
+        tool = self._tools.get(call, "") if is_arguments or call in self._tools else None
         kept = tool is not None and self._restoration.keeps(tool)
-        if key not in _STREAMED:
+        if role and is_arguments:
+            role = ARGUMENTS_ROLE
+        note = Note("", "", role, _aside(path), choice=int(path[0]))
+        if slot.field not in _STREAMED:
             shown = text if kept else self._restoration.texts.text(text)
             if role and text:
-                self._restoration.remember(Note(text, shown, role, _aside(path), "", int(path[0])))
+                self._restoration.remember(note._replace(sent=text, shown=shown))
             return shown
-        of_message = _is_message(path) and path[0] not in self._others
-        is_json = rule is ARGUMENTS or (of_message and self._restoration.in_json)
-        kind = "arguments" if is_json else "text"
-        if tool is not None and rule is not ARGUMENTS and role:
-            role = CALL_ROLE
-        note = Note("", "", role, _aside(path), "", int(path[0]))
-        return self._channels.feed(path, text, "kept" if kept else kind, self._last, note)
+        if tool is not None and role == "assistant":
+            note = note._replace(role=CALL_ROLE)
+        is_json = is_arguments or (speaks and _is_message(path) and self._asked.in_json)
+        kind = "kept" if kept else "arguments" if is_json else "text"
+        return self._channels.feed(path, text, kind, last, note)
 
-    def _element(
-        self, path: TextPath, key: str, position: int, value: Any, rule: Rule | Media | JsonShape
-    ) -> Any:
-        """Restore one element of a list (a tool call, a content part), placed by its own index."""
-        if isinstance(value, dict):
-            place = (*path, self._place(path, key, position, value))
-            if place not in self._marks and len(self._marks) < 10_000:
-                self._marks[place] = {k: value[k] for k in ("index", "type") if k in value}
-            return self._restored(place, key, value, rule)
-        return self._restored((*path, position), key, value, rule)
+    def _place(self, path: TextPath, position: int, value: Any) -> int:
+        """Return the place of an element of a list (a tool call, a content part), by its index."""
+        if not isinstance(value, dict):
+            return position
+        place = self._index(path, position, value)
+        if (*path, place) not in self._marks and len(self._marks) < _MAX_NOTED:
+            self._marks[*path, place] = {k: value[k] for k in ("index", "type") if k in value}
+        return place
 
-    def _place(self, path: TextPath, key: str, position: int, value: Json) -> int:
-        """Return the place of an element of a list.
+    def _index(self, path: TextPath, position: int, value: Json) -> int:
+        """Return the place of an object in a list.
 
         Applications list calls by index or as they come: both are one order, or it is an error.
         Some APIs give all calls of an answer one index: one with a name and an id of its own is
         another one.
         """
-        index = value.get("index")
-        if index is None or (key != "tool_calls" and type(index) is not SpelledNumber):
+        index, are_calls = value.get("index"), path[-1] == "tool_calls"
+        if index is None or (not are_calls and type(index) is not SpelledNumber):
             index = SpelledNumber(position)
         if type(index) is not SpelledNumber or not index.isdecimal():
             raise UpstreamError("the API sent a part of an answer that cannot be read")
         place = min(int(index[:9]), _MAX_INDEX)
-        if key != "tool_calls":
+        if not are_calls:
             return place
         call_id = value.get("id")
         known, n_before = self._calls.get((*path, place), ("", 0))
@@ -203,21 +153,12 @@ class Chunks(Events):
             step = path[n]
             if isinstance(step, str):
                 value = {step: value}
+            elif isinstance(value, dict):
+                value = [{**self._marks.get(path[: n + 1], {}), **value}]
             else:
-                value = [
-                    {**self._marks.get(path[: n + 1], {}), **value}
-                    if isinstance(value, dict)
-                    else value
-                ]
-        envelope = {k: v for k, v in self._envelope.items() if k not in ("choices", "usage")}
-        return {**envelope, "choices": [{"index": path[0], **value, "finish_reason": None}]}
-
-
-def _role(path: TextPath, rule: Rule | Media) -> str:
-    """Return the role in which a text may go back as history."""
-    if "delta" not in path:
-        return ""
-    return ARGUMENTS_ROLE if rule is ARGUMENTS else "assistant"
+                value = [value]
+        choice = {"index": path[0], **value, "finish_reason": None}
+        return {**self._envelope, "choices": [choice]}
 
 
 def _names_tool(call: Json) -> bool:

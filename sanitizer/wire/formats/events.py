@@ -3,11 +3,167 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
-from sanitizer.wire.answers import Channels, Restoration, Stamp
+from sanitizer.answers import RestoredStream
+from sanitizer.errors import UpstreamError
+from sanitizer.wire.answers import Restoration, Stamp
+from sanitizer.wire.history import Note
+from sanitizer.wire.json_text import TextPath
+from sanitizer.wire.shapes import shapes
 
 Json = dict[str, Any]
+
+MAX_CHARS = 50_000_000
+"""Longest text that a stream may have, in characters: all of it is kept for the next request."""
+MAX_CHANNELS = 10_000
+"""Largest number of texts that one stream may have open."""
+
+
+class Channel:
+    """One text of a stream, restored piece by piece.
+
+    Args:
+        restoration: of the answer.
+        path: position of the text in its stream.
+        kind: "text", or "arguments" (pieces of a JSON document).
+        note: how it is noted: its role, and where it stands. Its role is "" if it does not go back
+            as history.
+    """
+
+    def __init__(self, restoration: Restoration, path: TextPath, kind: str, note: Note) -> None:
+        self._restoration = restoration
+        self._kind = kind
+        self._note = note
+        self._stream = restoration.stream(kind)
+        self._sent: list[str] = []
+        self._shown: list[str] = []
+        self._n_chars = 0
+        # Pieces that came, and characters held back of them: set whole, for another thread to read.
+        self._seen = (0, 0)
+        self._ended = self._is_told = False
+        self._held = ""
+        if note.role:
+            restoration.note(path, self.so_far)
+
+    def _came(self) -> str:
+        return "".join(self._sent)
+
+    def so_far(self) -> Note:
+        """Return what was sent and shown until now."""
+        n, n_held = self._seen
+        sent, shown = "".join(self._sent[:n]), "".join(self._shown[:n])
+        sent = sent[: len(sent) - n_held]
+        return self._note._replace(sent=sent, shown=shown, ended=self._ended)
+
+    @property
+    def held(self) -> str:
+        """Text that came and was not shown yet."""
+        return self._stream.held
+
+    def feed(self, piece: str) -> str:
+        """Feed one piece; return the text that can be shown now.
+
+        A text that had come to its end goes on: applications add to it what comes later.
+
+        Raises:
+            UpstreamError: it is too long, or the answer was told in another way before.
+        """
+        if self._note.telling and piece:
+            self._restoration.tellings.add(self._note, self._came, grows=self._is_told)
+            self._is_told = True
+        if self._ended:
+            self._stream, self._ended = self._restoration.stream(self._kind), False
+        shown = self._stream.feed(piece)
+        self._n_chars += len(piece)
+        if self._n_chars > MAX_CHARS:
+            raise UpstreamError("the API's stream has a text that is too long")
+        if self._note.role:
+            n_held = len(self.held) if isinstance(self._stream, RestoredStream) else 0
+            self._add(piece, shown, n_held)
+        return shown
+
+    def finish(self) -> str:
+        """End the text; return what is still held back."""
+        held = self._stream.finish()
+        if self._note.role:
+            self._add("", held, 0)
+        self._ended = True
+        return held
+
+    def _add(self, sent: str, shown: str, n_held: int) -> None:
+        self._sent.append(sent)
+        self._shown.append(shown)
+        self._seen = (len(self._sent), n_held)
+        if self._note.role == "assistant" and not self._note.aside:
+            came = self._held + sent
+            n_shown = len(came) - n_held
+            self._held = came[n_shown:]
+            self._restoration.arrive(came[:n_shown], shown)
+
+
+_UNNOTED = Note("", "", "")
+
+
+class Channels:
+    """All open texts of one stream, which come side by side and are restored each on its own.
+
+    Args:
+        restoration: of the answer.
+    """
+
+    def __init__(self, restoration: Restoration) -> None:
+        self._restoration = restoration
+        self._open: dict[TextPath, Channel] = {}
+        self._ended: dict[TextPath, Channel] = {}
+
+    def feed(
+        self,
+        path: TextPath,
+        piece: str,
+        kind: str = "text",
+        last: bool = False,
+        note: Note = _UNNOTED,
+    ) -> str:
+        """Feed one piece of a text; return what can be shown of it now: all, if it is the last.
+
+        Args:
+            path: position of the text; unknown ones open a channel.
+            piece: what has come.
+            last: nothing more of this text comes.
+            kind, note: of a new `Channel`.
+
+        Raises:
+            UpstreamError: there are more texts than any answer has.
+        """
+        if (channel := self._open.get(path)) is None:
+            channel = self._opened(path, kind, note)
+        if not last:
+            return channel.feed(piece)
+        return channel.feed(piece) + self._end(path)
+
+    def held(self, path: TextPath) -> str:
+        """Return what came of an open text and was not shown yet."""
+        return self._open[path].held
+
+    def finish(self, which: Callable[[TextPath], bool]) -> list[tuple[TextPath, str]]:
+        """End some texts; return (path, text) of those that still held text back."""
+        if not self._open:
+            return []
+        held = [(path, self._end(path)) for path in [path for path in self._open if which(path)]]
+        return [(path, text) for path, text in held if text]
+
+    def _opened(self, path: TextPath, kind: str, note: Note) -> Channel:
+        if len(self._open) + len(self._ended) >= MAX_CHANNELS:
+            raise UpstreamError("the API's stream has too many texts")
+        channel = self._ended.pop(path, None) or Channel(self._restoration, path, kind, note)
+        self._open[path] = channel
+        return channel
+
+    def _end(self, path: TextPath) -> str:
+        channel = self._ended[path] = self._open.pop(path)
+        return channel.finish()
 
 
 class Events(ABC):
@@ -19,6 +175,7 @@ class Events(ABC):
 
     def __init__(self, restoration: Restoration) -> None:
         self._restoration = restoration
+        self._asked = restoration.asked
         self._channels = Channels(restoration)
         self._is_stamped = False
 
@@ -35,6 +192,11 @@ class Events(ABC):
     @abstractmethod
     def _held(self) -> list[Json]:
         """End all texts; return events for what was held back of them."""
+
+    def _error(self, event: Json) -> Json:
+        """Restore an event that says what went wrong."""
+        found: Json = self._restoration.document(shapes("openai")["Error"], event)
+        return found
 
     def leave(self) -> None:
         """Keep what came of an answer that is left in its middle; raise VaultError."""
@@ -56,3 +218,10 @@ class Events(ABC):
             return event
         self._is_stamped = True
         return stamp(event)
+
+
+def with_list(holder: Json, key: str, found: list[Any]) -> Json:
+    """Return an object with another list in a field; the same object if its elements are."""
+    before = holder.get(key, [])
+    same = len(before) == len(found) and all(a is b for a, b in zip(before, found, strict=True))
+    return holder if same else {**holder, key: found}

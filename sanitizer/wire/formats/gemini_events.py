@@ -7,13 +7,10 @@ from typing import Any
 
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration
-from sanitizer.wire.find_text import SpelledNumber
-from sanitizer.wire.formats.events import Events, Json
-from sanitizer.wire.formats.gemini import ANSWER, CANDIDATE, KNOWN
+from sanitizer.wire.formats.events import Events, Json, with_list
 from sanitizer.wire.history import PIECE_ROLE, Note
-from sanitizer.wire.shapes import ERROR, JsonShape
-
-_FINISHED = ("finishReason", "finish_reason")
+from sanitizer.wire.json_text import SpelledNumber
+from sanitizer.wire.shapes import shapes
 
 
 class GeminiEvents(Events):
@@ -21,8 +18,8 @@ class GeminiEvents(Events):
 
     A text is identified by its candidate, by whether it is a thought and how many ended before it:
     ("0", "text", 0). It ends where the other kind begins, or the candidate; text held back is one
-    more part there. What an
-    application keeps of a stream may be each event's text alone, so they are remembered besides.
+    more part there. What an application keeps of a stream may be each event's text alone, so they
+    are remembered besides.
 
     Args:
         restoration: of the answer.
@@ -43,8 +40,9 @@ class GeminiEvents(Events):
             UpstreamError: it is no answer and no error.
         """
         if "error" in event:
-            return self._held(), self._restoration.document(ERROR, event)
-        if KNOWN.isdisjoint(event):
+            return self._held(), self._error(event)
+        shape = shapes("gemini")["answer.streamGenerateContent"]
+        if shape.fields.keys().isdisjoint(event):
             raise UpstreamError("the API sent an event of an unknown type")
         self._envelope = {k: v for k, v in event.items() if k in ("modelVersion", "responseId")}
         candidates = event.get("candidates", [])
@@ -52,10 +50,9 @@ class GeminiEvents(Events):
             raise UpstreamError("the API sent candidates that cannot be read")
         restored = [self._candidate(each) for each in candidates]
         rest = {k: v for k, v in event.items() if k != "candidates"}
-        others = self._restoration.document(ANSWER, rest)
-        same = all(new is old for new, old in zip(restored, candidates, strict=True))
-        if same and others is rest:
-            return [], event
+        others = self._restoration.document(shape, rest)
+        if others is rest:
+            return [], with_list(event, "candidates", restored)
         return [], {k: restored if k == "candidates" else others[k] for k in event}
 
     def _candidate(self, candidate: Any) -> Any:
@@ -67,23 +64,20 @@ class GeminiEvents(Events):
         if type(index) is not SpelledNumber or not isinstance(parts, list):
             raise UpstreamError("the API sent a candidate that cannot be read")
         self._candidates.add(index)
-        wanted = self._restoration.n_choices or len(self._candidates)
+        wanted = self._asked.n_choices or len(self._candidates)
         if not index.isdecimal() or len(self._candidates) > wanted:
             raise UpstreamError("the API sent more candidates than were asked for")
         shown = self._parts(str(index), parts)
-        if any(candidate.get(name) is not None for name in _FINISHED):
+        if any(candidate.get(name) is not None for name in ("finishReason", "finish_reason")):
             shown += self._ended(str(index))
         rest = {k: v for k, v in candidate.items() if k != "content"}
-        others = self._restoration.document(CANDIDATE, rest)
-        same = len(shown) == len(parts) and all(
-            new is old for new, old in zip(shown, parts, strict=True)
-        )
-        if same and others is rest:
-            return candidate
-        if same and "content" not in candidate:
-            return others
-        said = content if same else {"role": "model", **content, "parts": shown}
-        return {**others, "content": said}
+        others = self._restoration.document(shapes("gemini")["Candidate"], rest)
+        said = with_list(content, "parts", shown)
+        if said is content:
+            if others is rest:
+                return candidate
+            return {**others, "content": content} if "content" in candidate else others
+        return {**others, "content": {"role": "model", **said}}
 
     def _parts(self, index: str, parts: list[Any]) -> list[Any]:
         shown: list[Any] = []
@@ -101,20 +95,19 @@ class GeminiEvents(Events):
         return shown
 
     def _feed(self, index: str, kind: str, text: str) -> str:
-        as_json = kind == "text" and self._restoration.in_json
+        as_json = kind == "text" and self._asked.in_json
         path = (index, kind, self._n_ended[index])
-        note = Note("", "", "assistant", _aside(kind), "", int(index))
+        note = _note(index, kind)
         now = self._channels.feed(path, text, "arguments" if as_json else "text", note=note)
         came, held = self._kept.get(index, "") + text, self._channels.held(path)
-        self._note(index, kind, came[: len(came) - len(held)], now)
+        self._told(note, came[: len(came) - len(held)], now)
         self._kept[index] = held
         return now
 
-    def _note(self, index: str, kind: str, sent: str, shown: str) -> None:
+    def _told(self, note: Note, sent: str, shown: str) -> None:
         """Note the text of one event, which may come back as a part of its own."""
         if shown:
-            note = Note(sent, shown, PIECE_ROLE, _aside(kind), "", int(index))
-            self._restoration.remember(note)
+            self._restoration.remember(note._replace(sent=sent, shown=shown, role=PIECE_ROLE))
 
     def _ended(self, index: str) -> list[Json]:
         """End the text of a candidate; return a part for what was held back."""
@@ -124,33 +117,26 @@ class GeminiEvents(Events):
             return []
         found = self._channels.finish(lambda path: path[:2] == (index, kind))
         self._n_ended[index] += 1
-        parts: list[Json] = []
         for _, held in found:
-            self._note(index, kind, came, held)
-            parts.append({"text": held, "thought": True} if kind == "thought" else {"text": held})
-        return parts
+            self._told(_note(index, kind), came, held)
+        mark = {"thought": True} if kind == "thought" else {}
+        return [{"text": held, **mark} for _, held in found]
 
     def _whole(self, part: Any) -> Any:
         """Restore a part that is no text, and note what the model says in it."""
-        shape = CANDIDATE.fields["content"]
-        assert isinstance(shape, JsonShape)
         content = {"role": "model", "parts": [part]}
-        restored = self._restoration.document(shape, content, "")
+        restored = self._restoration.document(shapes("gemini")["Said"], content, "")
         return part if restored is content else restored["parts"][0]
 
     def _held(self) -> list[Json]:
         held = {index: self._ended(index) for index in list(self._open)}
+        said = {index: {"role": "model", "parts": parts} for index, parts in held.items() if parts}
         return [
-            {
-                **self._envelope,
-                "candidates": [
-                    {"content": {"role": "model", "parts": parts}, "index": SpelledNumber(index)}
-                ],
-            }
-            for index, parts in held.items()
-            if parts
+            {**self._envelope, "candidates": [{"content": each, "index": SpelledNumber(index)}]}
+            for index, each in said.items()
         ]
 
 
-def _aside(kind: str) -> str:
-    return "" if kind == "text" else kind
+def _note(index: str, kind: str) -> Note:
+    """Return how a text of a candidate is noted."""
+    return Note("", "", "assistant", "" if kind == "text" else kind, choice=int(index))

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Restoration, Stamp, TextPath
-from sanitizer.wire.find_text import SpelledNumber
+from sanitizer.wire.answers import Restoration, Stamp
 from sanitizer.wire.formats.events import Events, Json
-from sanitizer.wire.formats.messages import EVENT
 from sanitizer.wire.history import INPUT_ROLE, Note
-from sanitizer.wire.shapes import ERROR
+from sanitizer.wire.json_text import SpelledNumber, TextPath
+from sanitizer.wire.shapes import shapes
 
 _DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 """Type of a delta -> field whose text comes in pieces."""
-_WHOLE_DELTAS = frozenset(["citations_delta", "compaction_delta", "signature_delta"])
-_TYPE_OF = {field: kind for kind, field in _DELTAS.items()}
-_ENDS = frozenset(["message_delta", "message_stop", "error"])
-# A message may be left between two blocks, and what came of it be sent back.
-_SETTLED = frozenset(["content_block_stop", "message_stop"])
-KNOWN = _ENDS | {
-    "message_start",
-    "content_block_start",
-    "content_block_delta",
-    "content_block_stop",
-    "ping",
-}
-"""Types of events that are let through."""
+_WHOLE_DELTAS = ("citations_delta", "compaction_delta", "signature_delta")
+"""Types of deltas whose text comes in one piece."""
+_ENDS = ("message_delta", "message_stop", "error")
+"""Types of events at which all texts end."""
+_KNOWN = ("message_start", "content_block_stop", "ping", *_ENDS)
+"""Types of events that are let through, beside those that begin a block or go on with it."""
 
 
 class MessageEvents(Events):
@@ -48,19 +40,19 @@ class MessageEvents(Events):
         """Restore one event, as `Events.event`.
 
         Raises:
-            UpstreamError: its type is not in KNOWN, it is a delta that cannot be read, or
-                applications could read its text in several ways: a block begins twice, goes on
-                after its end, or the message does not begin empty.
+            UpstreamError: its type is not known, it is a delta that cannot be read, or applications
+                could read its text in several ways: a block begins twice, goes on after its end, or
+                the message does not begin empty.
         """
         kind = event.get("type")
         if kind == "error" or (kind is None and "error" in event):
-            return self._finished(None), self._restoration.document(ERROR, event)
-        if not isinstance(kind, str) or kind not in KNOWN:
-            raise UpstreamError("the API sent an event of an unknown type")
+            return self._held(), self._error(event)
         if kind == "content_block_start":
             return self._opened(event)
         if kind == "content_block_delta":
             return [], self._delta(event)
+        if kind not in _KNOWN:
+            raise UpstreamError("the API sent an event of an unknown type")
         before: list[Json] = []
         if kind == "message_start":
             message = event.get("message")
@@ -70,9 +62,10 @@ class MessageEvents(Events):
             self._ended.add(_index(event))
             before = self._finished(_index(event))
         elif kind in _ENDS:
-            before = self._finished(None)
-        restored = self._restoration.document(EVENT, event)
-        if kind in _SETTLED:
+            before = self._held()
+        restored = self._restoration.document(shapes("anthropic")["Event"], event)
+        # A message may be left between two blocks, and what came of it be sent back.
+        if kind in ("content_block_stop", "message_stop"):
             self._restoration.settle(last=kind == "message_stop")
         return before, restored
 
@@ -115,8 +108,9 @@ class MessageEvents(Events):
 
     def _whole(self, event: Json) -> Json:
         """Restore an event whose text comes in one piece, and note it."""
+        shape, index = shapes("anthropic")["Event"], _index(event)
         restored: Json = self._restoration.document(
-            EVENT, event, "", self._tools.get(_index(event)), (int(_index(event)),)
+            shape, event, "", tool=self._tools.get(index), at=(int(index),)
         )
         return restored
 
@@ -125,28 +119,25 @@ class MessageEvents(Events):
             kept = self._restoration.keeps(self._tools.get(index, ""))
             kind, role = "kept" if kept else "arguments", INPUT_ROLE
         else:
-            is_json = field == "text" and self._restoration.in_json
+            is_json = field == "text" and self._asked.in_json
             kind, role = "arguments" if is_json else "text", "assistant"
         aside = "thought" if field == "thinking" else ""
         note = Note("", "", role, aside, at=(int(index),))
         return self._channels.feed((index, field), piece, kind, note=note)
 
     def _held(self) -> list[Json]:
-        return self._finished(None)
+        return [_delta_of(*each) for each in self._channels.finish(lambda path: True)]
 
-    def _finished(self, index: str | None) -> list[Json]:
-        """End the texts of one block, or of all; return deltas for what was held back."""
-
-        def inside(path: TextPath) -> bool:
-            return index is None or path[0] == index
-
-        return [_delta_of(path, text) for path, text in self._channels.finish(inside)]
+    def _finished(self, index: str) -> list[Json]:
+        """End the texts of one block; return deltas for what was held back."""
+        return [_delta_of(*each) for each in self._channels.finish(lambda path: path[0] == index)]
 
 
 def _delta_of(path: TextPath, text: str) -> Json:
     """Return one more delta of a text."""
     index, field = str(path[0]), str(path[1])
-    delta = {"type": _TYPE_OF[field], field: text}
+    (kind,) = [kind for kind, of in _DELTAS.items() if of == field]
+    delta = {"type": kind, field: text}
     return {"type": "content_block_delta", "index": SpelledNumber(index), "delta": delta}
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Restoration, TextPath
+from sanitizer.wire.answers import Restoration
 from sanitizer.wire.formats.events import Events, Json
-from sanitizer.wire.formats.ollama import ANSWERS
 from sanitizer.wire.history import Note
-from sanitizer.wire.shapes import ERROR
+from sanitizer.wire.json_text import TextPath
+from sanitizer.wire.shapes import shapes
 
-_ENVELOPE = ("model", "created_at")
 _COMING = ("content", "thinking", "response")
+"""Fields whose text comes in pieces."""
 
 
 class OllamaEvents(Events):
@@ -26,9 +26,9 @@ class OllamaEvents(Events):
     """
 
     def __init__(self, endpoint: str, restoration: Restoration) -> None:
-        self._shape = ANSWERS[endpoint]
-        self._role = "assistant" if endpoint == "api/chat" else ""
         super().__init__(restoration)
+        self._shape = shapes("ollama")[f"answer.{endpoint}"]
+        self._role = "assistant" if endpoint == "api/chat" else ""
         self._envelope: Json = {}
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
@@ -38,47 +38,37 @@ class OllamaEvents(Events):
             UpstreamError: it is no part of an answer and no error.
         """
         if "error" in event:
-            return self._held(), self._restoration.document(ERROR, event)
+            return self._held(), self._error(event)
         if "done" not in event:
             raise UpstreamError("the API sent a line of an unknown type")
-        self._envelope = {k: v for k, v in event.items() if k in _ENVELOPE}
+        self._envelope = {k: v for k, v in event.items() if k in ("model", "created_at")}
         message = event.get("message")
         text = message if isinstance(message, dict) else event
         path: TextPath = ("message",) if text is message else ()
         coming = {k: v for k, v in text.items() if k in _COMING and isinstance(v, str)}
-        before = self._thought(path) if coming.get("content") or coming.get("response") else []
+        before: list[Json] = []
+        if coming.get("content") or coming.get("response"):
+            thought = (*path, "thinking")
+            before = self._lines(self._channels.finish(lambda path: path == thought))
         shown = {key: self._feed((*path, key), piece) for key, piece in coming.items()}
-        rest = self._without(event, text, coming)
+        empty = dict.fromkeys(coming, "")
+        rest = self._with(event, path, text | empty)
         others = self._restoration.document(self._shape, rest, "" if self._role else None)
         if event.get("done") is True:
             before += self._held()
         if shown == coming and others is rest:
             return before, event
-        return before, self._with(others, text is message, shown)
+        return before, self._with(others, path, (others["message"] if path else others) | shown)
 
     @staticmethod
-    def _without(event: Json, text: Json, coming: Json) -> Json:
-        """Return a line without the text that comes in pieces."""
-        rest = {k: "" if k in coming else v for k, v in text.items()}
-        return rest if text is event else {**event, "message": rest}
-
-    @staticmethod
-    def _with(event: Json, in_message: bool, shown: Json) -> Json:
-        return (
-            {**event, "message": {**event["message"], **shown}}
-            if in_message
-            else {**event, **shown}
-        )
+    def _with(event: Json, path: TextPath, text: Json) -> Json:
+        """Return a line with another object that holds its text."""
+        return {**event, "message": text} if path else text
 
     def _feed(self, path: TextPath, piece: str) -> str:
-        as_json = path[-1] != "thinking" and self._restoration.in_json
-        kind = "arguments" if as_json else "text"
-        note = Note("", "", self._role, "thinking" if path[-1] == "thinking" else "")
-        return self._channels.feed(path, piece, kind, note=note)
-
-    def _thought(self, place: TextPath) -> list[Json]:
-        thought = (*place, "thinking")
-        return self._lines(self._channels.finish(lambda path: path == thought))
+        aside = "thinking" if path[-1] == "thinking" else ""
+        kind = "arguments" if self._asked.in_json and not aside else "text"
+        return self._channels.feed(path, piece, kind, note=Note("", "", self._role, aside))
 
     def _held(self) -> list[Json]:
         return self._lines(self._channels.finish(lambda path: True))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from typing import Any
 
 from sanitizer.errors import UpstreamError
-from sanitizer.wire.answers import Restoration, Stamp, TextPath, alike
-from sanitizer.wire.find_text import ARGUMENTS_ROLE, SpelledNumber
+from sanitizer.wire.answers import Restoration, Stamp, alike
 from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.history import CALL_ROLE, Note
-from sanitizer.wire.shapes import (
-    ERROR,
-    EVENT,
-)
+from sanitizer.wire.json_text import SpelledNumber, TextPath, TextSlot
+from sanitizer.wire.shapes import shapes
+from sanitizer.wire.walker import ARGUMENTS_ROLE
 
 _INPUTS = ("custom_tool_call_input", "shell_call_command", "code_interpreter_call_code")
 _ARGUMENTS = ("function_call_arguments", "mcp_call_arguments", "mcp_call.arguments")
@@ -79,12 +76,15 @@ _FIELDS = {
     "mcp_call.arguments": ("arguments", ""),
     "custom_tool_call_input": ("input", ""),
 }
+_PARTS = {
+    "content_part": ("content", "content_index"),
+    "reasoning_summary_part": ("summary", "summary_index"),
+}
+"""Events of parts: part of the item, and field of its place there."""
 _MAIN = frozenset(["output_text", "custom_tool_call_input", *_ARGUMENTS])
 """Deltas of texts that applications send back; the others stand aside."""
 
 
-_NOTED = (".done", ".added")
-"""Ends of the types of events that tell texts as a whole."""
 _Address = tuple[str, str, str]
 """Place of a text in a response: its output, the field of that, and the part."""
 
@@ -120,7 +120,7 @@ class EventFeed(Events):
         """
         kind = event.get("type")
         if kind is None and "error" in event:
-            return [], self._restoration.document(ERROR, event)
+            return [], self._error(event)
         if not isinstance(kind, str) or kind not in KNOWN:
             raise UpstreamError("the API sent an event of an unknown type")
         number = event.get("sequence_number")
@@ -134,14 +134,15 @@ class EventFeed(Events):
             before, restored = [], self._delta(text, event)
         else:
             before = self._due(kind, event)
-            name = kind.removeprefix("response.").removesuffix(".done")
+            name = _name(kind)
             restored = self._restoration.document(
-                EVENT,
-                self._agreed(event),
-                kind if kind in _FINAL or kind.endswith(_NOTED) else None,
-                self._tool(event) if name in _TO_TOOLS else None,
-                (int(_index(event, "output_index")),),
-                "assistant" if kind.removesuffix(".done") in _TEXTS else "",
+                shapes("openai")["Event"],
+                event,
+                kind if kind in _FINAL or kind.endswith((".done", ".added")) else None,
+                tool=self._tool(event) if name in _TO_TOOLS else None,
+                at=(int(_index(event, "output_index")),),
+                role="assistant" if kind.removesuffix(".done") in _TEXTS else "",
+                agree=lambda slots: self._agree(event, slots),
             )
         if kind in _FINAL:
             self._restoration.settle()
@@ -166,7 +167,7 @@ class EventFeed(Events):
         delta, name = event.get("delta"), text.removeprefix("response.")
         kind = (
             "arguments"
-            if name in _ARGUMENTS or (self._restoration.in_json and name == "output_text")
+            if name in _ARGUMENTS or (self._asked.in_json and name == "output_text")
             else "text"
         )
         if name in _TO_TOOLS and self._restoration.keeps(self._tool(event)):
@@ -202,20 +203,17 @@ class EventFeed(Events):
         aside = "thought" if name.startswith("reasoning") else aside
         return Note("", "", role, aside, "deltas", at=at)
 
-    def _agreed(self, event: Json) -> Json:
-        """Return an event that tells whole texts, with those as they were told first."""
-        kind = str(event.get("type"))
-        if kind.endswith(".added"):
-            return event
-        texts = list(_texts_of(kind, event))
-        self._ended.update(address for address, _, _, _ in texts)
-        for address, _, _, text in texts:
-            if not alike("".join(self._told.setdefault(address, [text])), text):
-                event = deepcopy(event)
-                for where, holder, field, _ in _texts_of(kind, event):
-                    holder[field] = "".join(self._told.get(where, [holder[field]]))
-                break
-        return event
+    def _agree(self, event: Json, slots: Sequence[TextSlot]) -> None:
+        """Write the texts that an event tells as a whole as they were told first."""
+        if event["type"].endswith(".added"):
+            return
+        told = [(_address(event, slot.path), slot) for slot in slots]
+        texts = [(address, slot) for address, slot in told if address is not None]
+        self._ended.update(address for address, _ in texts)
+        first = ["".join(self._told.setdefault(place, [slot.text])) for place, slot in texts]
+        if not all(alike(one, slot.text) for one, (_, slot) in zip(first, texts, strict=True)):
+            for one, (_, slot) in zip(first, texts, strict=True):
+                slot.text = one
 
     def _tool(self, event: Json) -> str:
         """Return the name of the tool that an event's text goes to; "" if it is not known."""
@@ -270,37 +268,31 @@ def _index(event: Json, key: str) -> str:
     return str(int(index))
 
 
-def _texts_of(kind: str, event: Json) -> Iterator[tuple[_Address, Json, str, str]]:
-    """Yield the texts that an event tells as a whole: place, object, field and text."""
-    output = _index(event, "output_index")
-    name = kind.removeprefix("response.").removesuffix(".done")
-    if name in _FIELDS:
-        part, place = _FIELDS[name]
-        yield from _text_in(event, (output, part, _index(event, place)))
-    elif name in ("content_part", "reasoning_summary_part"):
-        part = "content" if name == "content_part" else "summary"
-        yield from _text_in(event.get("part"), (output, part, _index(event, f"{part}_index")))
-    elif name == "output_item":
-        yield from _texts_of_item(event.get("item"), output)
-    response = event.get("response")
-    items = response.get("output") if kind in _FINAL and isinstance(response, dict) else None
-    for position, item in enumerate(items if isinstance(items, list) else []):
-        yield from _texts_of_item(item, str(position))
+def _name(kind: str) -> str:
+    """Return what an event that ends something ends: "output_text", "output_item" and so on."""
+    return kind.removeprefix("response.").removesuffix(".done")
 
 
-def _texts_of_item(item: Any, output: str) -> Iterator[tuple[_Address, Json, str, str]]:
-    if not isinstance(item, dict):
-        return
-    for field in ("content", "summary"):
-        parts = item.get(field)
-        for position, part in enumerate(parts if isinstance(parts, list) else []):
-            yield from _text_in(part, (output, field, str(position)))
-    for field in ("arguments", "input"):
-        if isinstance(text := item.get(field), str):
-            yield (output, field, "0"), item, field, text
-
-
-def _text_in(holder: Any, address: _Address) -> Iterator[tuple[_Address, Json, str, str]]:
-    for field in ("text", "refusal", "arguments", "input"):
-        if isinstance(holder, dict) and isinstance(text := holder.get(field), str):
-            yield address, holder, field, text
+def _address(event: Json, path: TextPath) -> _Address | None:
+    """Return the place of a text that an event tells as a whole; None if it tells none there."""
+    kind, output = str(event.get("type")), _index(event, "output_index")
+    name = _name(kind)
+    part, place = _FIELDS.get(name, _PARTS.get(name, ("", "")))
+    steps: list[str | int]
+    match path:
+        case ("text" | "refusal" | "arguments" | "input",) if name in _FIELDS:
+            return output, part, _index(event, place)
+        case ("part", "text" | "refusal" | "arguments" | "input") if name in _PARTS:
+            return output, part, _index(event, place)
+        case ("item", *steps) if name == "output_item":
+            pass
+        case ("response", "output", int(position), *steps) if kind in _FINAL:
+            output = str(position)
+        case _:
+            return None
+    match steps:
+        case ("content" | "summary" as part, int(i), "text" | "refusal" | "arguments" | "input"):
+            return output, str(part), str(i)
+        case ("arguments" | "input" as part,):
+            return output, str(part), "0"
+    return None

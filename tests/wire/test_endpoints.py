@@ -1,7 +1,8 @@
-"""Which paths are open: four, below any plain base path, and nothing else by any trick."""
+"""Which paths are open: those of the table, below any plain base path, and nothing else."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.text.policy import WireRules
+from sanitizer.wire.endpoints import ENDPOINTS, Endpoint, find_endpoint
 from sanitizer.wire.filter import Filter
-from sanitizer.wire.shapes import ENDPOINTS, READ, endpoint
 from tests.clients.tool_calls import JSON, chat, spelled
 
 BASES = [
@@ -24,15 +25,30 @@ BASES = [
 ]
 
 
+TREATED = [e for e in ENDPOINTS if (e.method, e.treatment) == ("POST", "treated")]
+
+
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("name", ENDPOINTS)
-def test_the_four_endpoints_are_open_below_a_base_path(base: str, name: str) -> None:
-    assert endpoint("POST", f"{base}/{name}") == name
-    assert endpoint("POST", f"{base}/{name}?api-version=2024-10-21") == name
+@pytest.mark.parametrize("row", TREATED, ids=lambda row: row.path)
+def test_what_is_treated_is_open_below_a_base_path(base: str, row: Endpoint) -> None:
+    path = f"{base}/{row.path}".replace("{model}", "gpt-5.1")
+    assert find_endpoint("POST", path)[0] == row
+    if row.format != "gemini":
+        assert find_endpoint("POST", f"{path}?api-version=2024-10-21")[0] == row
+
+
+@pytest.mark.parametrize("row", ENDPOINTS, ids=lambda row: row.path)
+def test_every_row_says_why_it_is_not_treated(row: Endpoint) -> None:
+    assert (row.treatment == "treated") != bool(row.reason)
+    if row.treatment == "refused":
+        for path in (f"/v1/{row.path}", f"/v1/{row.path}/responses"):
+            with pytest.raises(RequestRefused, match=re.escape(row.reason)):
+                find_endpoint("POST", path)
 
 
 def test_a_deployment_may_have_any_plain_name() -> None:
-    assert endpoint("POST", "/openai/deployments/embeddings/embeddings") == "embeddings"
+    path = "/openai/deployments/embeddings/embeddings"
+    assert find_endpoint("POST", path)[0].name == "embeddings"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +97,7 @@ def test_a_deployment_may_have_any_plain_name() -> None:
 )
 def test_nothing_else_is_open(path: str) -> None:
     with pytest.raises(RequestRefused) as refused:
-        endpoint("POST", path, ("/models",))
+        find_endpoint("POST", path, ("/models",))
     assert (refused.value.reason, refused.value.status) == ("endpoint", 404)
     assert "evil" not in str(refused.value)
 
@@ -92,18 +108,18 @@ def test_nothing_else_is_open(path: str) -> None:
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
 def test_only_post_is_open(method: str, path: str) -> None:
     with pytest.raises(RequestRefused):
-        endpoint(method, path)
+        find_endpoint(method, path)
 
 
 def test_a_policy_opens_paths_for_reading() -> None:
-    assert endpoint("GET", "/v1/models", ("/models",)) == READ
+    assert find_endpoint("GET", "/v1/some", ("/some",))[0].treatment == "passed"
     for method, path in [
         ("GET", "/v1/files/models"),
         ("DELETE", "/v1/models"),
         ("GET", "/v1"),
     ]:
         with pytest.raises(RequestRefused):
-            endpoint(method, path, ("/models", "", "/"))
+            find_endpoint(method, path, ("/models", "", "/"))
 
 
 def test_what_is_read_passes_as_it_is() -> None:
