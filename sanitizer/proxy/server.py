@@ -6,6 +6,7 @@ The proxy as one ASGI application, and its outermost layer, where errors become 
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import socket
 import ssl
@@ -46,10 +47,10 @@ from sanitizer.proxy.api import (
     log_failure,
 )
 from sanitizer.proxy.configuration import digest_of
-from sanitizer.proxy.guard_api import GuardApi
-from sanitizer.proxy.page_api import PageApi, page_routes
+from sanitizer.proxy.guard_api import GuardApi, Sessions
+from sanitizer.proxy.page_api import PageApi
 from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
-from sanitizer.proxy.tenants import Anyone, Callers, Tenants
+from sanitizer.proxy.tenants import Anyone, Tenants
 from sanitizer.randomness import secret_key
 from sanitizer.urls import is_loopback, url_host
 from sanitizer.wire import endpoint_of
@@ -354,7 +355,7 @@ def create_app(
     metrics = Metrics()
     own_routes: list[Route] = []
     page: PageApi | None = None
-    callers: Callers
+    callers: Anyone | Tenants
     if isinstance(sanitizer, Tenants):
         callers, workers = sanitizer, Workers(True, sanitizer.n_waiting)
     else:
@@ -362,7 +363,9 @@ def create_app(
         anyone = Anyone(settings, conversations)
         callers, workers = anyone, Workers(may_block or sanitizer.policy.reads_models)
         # Neither knows a tenant, so neither is there for tenants.
-        own_routes += GuardApi(sanitizer, settings, conversations, metrics, workers).routes()
+        own_routes += GuardApi(
+            Sessions(sanitizer), settings, conversations, metrics, workers
+        ).routes()
         if settings.page:
             page = PageApi(sanitizer, settings, conversations, metrics, anyone.upstream)
     routes = [
@@ -370,7 +373,7 @@ def create_app(
         Route("/readyz", _readyz(callers)),
         Route(METRICS, _metrics(metrics)),
         *own_routes,
-        *(page_routes(page) if page is not None else ()),
+        *(page.routes() if page is not None else ()),
     ]
 
     @asynccontextmanager
@@ -396,7 +399,7 @@ async def _healthz(request: Request) -> Response:
     return Response(b"ok\n", media_type="text/plain")
 
 
-def _readyz(callers: Callers) -> Callable[[Request], Awaitable[Response]]:
+def _readyz(callers: Anyone | Tenants) -> Callable[[Request], Awaitable[Response]]:
     async def show(request: Request) -> Response:
         # Not by the workers of the API, who may all be busy.
         await asyncio.get_running_loop().run_in_executor(None, callers.ready)
@@ -518,7 +521,7 @@ class ErrorLayer:
         # The client may still be sending. It gets the whole answer now, but the end of it only
         # after a moment in which what it sends is read: a connection closed before that would be
         # reset, and the answer lost.
-        body = failure.body(endpoint)
+        body = json.dumps(failure.document(endpoint)).encode()
         headers = [*JSON, (b"content-length", str(len(body)).encode()), CLOSE]
         await reply({"type": "http.response.start", "status": failure.status, "headers": headers})
         await reply({"type": "http.response.body", "body": body, "more_body": True})
