@@ -57,8 +57,10 @@ Result = TypeVar("Result")
 log = logging.getLogger("sanitizer.proxy")
 
 LAST_EVENT_SECONDS = 1.0
+"""Time that a client may take for the event that ends a stream."""
 DRAIN_SECONDS = 2.0
-UNWATCHED_SECONDS = 0.02  # what is answered sooner is answered, whether or not the client is there
+UNWATCHED_SECONDS = 0.02
+"""What is answered sooner is answered, whether or not the client is there."""
 
 JSON: Headers = [(b"content-type", b"application/json")]
 NO_RETRY = (b"x-should-retry", b"false")
@@ -179,6 +181,9 @@ class Failure:
             return body + b"\n"
         is_named = endpoint == "responses" or format_of(endpoint) == "anthropic"
         return b"event: error\n" * is_named + b"data: " + body + b"\n\n"
+
+
+SHUTDOWN = Failure(503, "the proxy is shutting down", "shutdown", retry=True)
 
 
 def log_failure(error: Exception) -> None:
@@ -456,33 +461,27 @@ class Api:
             *to_client(begun.headers),
             *_record_headers(call, exchange),
         ]
+        events = exchange.stream(begun.content_type)
         await call.send({"type": "http.response.start", "status": begun.status, "headers": headers})
         try:
-            last = await self._events(call, exchange, begun)
-        except asyncio.CancelledError:
-            await self._end_with(
-                call, Failure(503, "the proxy is shutting down", "shutdown", retry=True)
-            )
-            raise
-        except TimeoutError:
-            await self._end_with(call, Failure.of(UpstreamError(SILENT, 504)))
-        except Exception as error:
-            log_failure(error)
-            await self._end_with(call, Failure.of(error))
-        else:
-            await call.send({"type": "http.response.body", "body": last})
-
-    async def _events(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> bytes:
-        """Pass on all events; return the last bytes, which end the stream."""
-        events = exchange.stream(begun.content_type)
-        try:
-            return await self._passed_on(call, events, begun)
-        except BaseException:
+            last = await self._passed_on(call, events, begun)
+        except BaseException as error:
+            failure = Failure.of(UpstreamError(SILENT, 504))
+            if isinstance(error, asyncio.CancelledError):
+                failure = SHUTDOWN
+            elif not isinstance(error, TimeoutError):
+                failure = Failure.of(error)
+                if isinstance(error, Exception):
+                    log_failure(error)
             try:  # an application may send back what came of it
                 await self.workers.run(0, events.leave)
-            except Exception as error:
-                log_failure(error)
-            raise
+            except Exception as later:
+                log_failure(later)
+            await self._end_with(call, failure)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            await call.send({"type": "http.response.body", "body": last})
 
     async def _passed_on(
         self, call: Call, events: EventStream | LineStream, begun: UpstreamAnswer

@@ -16,9 +16,10 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from sanitizer.errors import AuditError, VaultError
+from sanitizer.storage import PostgresStore
 from sanitizer.wire import WireRecord
 
 COUNTED = (
@@ -31,13 +32,6 @@ EXPORT_SECONDS = 5.0
 """Longest time that a collector may take for one batch."""
 EXPORT_EVERY_MILLISECONDS = 1000.0
 """How long entries wait for others to be sent with."""
-
-
-class Store(Protocol):
-    """A database that keeps the log."""
-
-    def audit(self, entry: dict[str, object]) -> None:
-        """Append an entry. Raises VaultError."""
 
 
 class AuditLog:
@@ -59,7 +53,7 @@ class AuditLog:
     def __init__(
         self,
         to: str = "",
-        store: Store | None = None,
+        store: PostgresStore | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         copy: Collector | None = None,
     ) -> None:
@@ -115,7 +109,8 @@ class AuditLog:
             return
         at = self._now().isoformat(timespec="milliseconds")
         entry: dict[str, object] = {"at": at, "event": event, **who, **values}
-        if trace := _TRACE.fullmatch(headers.get("traceparent", "")):
+        traceparent = headers.get("traceparent", "")
+        if trace := _TRACE.fullmatch(traceparent):
             entry["trace"] = trace[1]
         try:
             self._put(entry)
@@ -126,7 +121,7 @@ class AuditLog:
         except (OSError, ValueError) as error:
             raise AuditError(f"the audit log cannot be written: {type(error).__name__}") from None
         if self._copy is not None:
-            self._copy.add(entry, headers.get("traceparent", "") if trace else "")
+            self._copy.add(entry, traceparent if trace else "")
 
     def _put(self, entry: dict[str, object]) -> None:
         if self._store is not None:
