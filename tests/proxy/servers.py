@@ -12,18 +12,31 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.server import Listener, create_app, make_server
 
 MAIL = "peter.lund@private.example"
+CASES = [
+    json.loads(line) for line in Path(__file__).with_name("cases.jsonl").open(encoding="utf-8")
+]
+"""Rows of bad input and what comes of it, for several files of tests."""
 JSON = {"content-type": "application/json"}
 Behave = Callable[["Received", asyncio.StreamWriter], Awaitable[None]]
+
+
+def cases(of: str) -> pytest.MarkDecorator:
+    """Run a test for each row of a kind, given as `case`."""
+    return pytest.mark.parametrize(
+        "case", [pytest.param(each, id=each["id"]) for each in CASES if each["of"] == of]
+    )
 
 
 @dataclass
