@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from math import ceil
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
@@ -58,13 +57,10 @@ log = logging.getLogger("sanitizer.proxy")
 
 LAST_EVENT_SECONDS = 1.0
 """Time that a client may take for the event that ends a stream."""
-DRAIN_SECONDS = 2.0
 UNWATCHED_SECONDS = 0.02
 """What is answered sooner is answered, whether or not the client is there."""
 
 JSON: Headers = [(b"content-type", b"application/json")]
-NO_RETRY = (b"x-should-retry", b"false")
-"""Header that the SDKs obey before they look at the status."""
 RETRY_AFTER = 1.0
 """Seconds, where the error itself says nothing."""
 _CODES = {
@@ -211,15 +207,6 @@ async def answer(send: Send, status: int, body: bytes, headers: Headers = JSON) 
     await send({"type": "http.response.body", "body": body})
 
 
-async def answer_failure(send: Send, failure: Failure, endpoint: str = "other") -> None:
-    """Send an error in the endpoint's shape, and tell the SDKs if they should not try again."""
-    retry = [] if failure.retry else [NO_RETRY]
-    if failure.status in (429, 503):
-        retry.append((b"retry-after", str(max(1, ceil(failure.retry_after))).encode()))
-    body = json.dumps(failure.document(endpoint)).encode()
-    await answer(send, failure.status, body, [*JSON, *retry])
-
-
 def json_answer(value: Mapping[str, Any]) -> Response:
     """Return an answer of the proxy's own endpoints, which no cache keeps."""
     body = json.dumps(value, allow_nan=False)
@@ -277,20 +264,6 @@ def _too_large(most: int) -> RequestRefused:
     return RequestRefused(
         f"a request's body may have at most {most} bytes; nothing was sent", "size", 413
     )
-
-
-async def drain(receive: Receive) -> None:
-    """Read the rest of a body for a moment and drop it.
-
-    A client that only sends would not see its answer otherwise.
-    """
-    try:
-        async with asyncio.timeout(DRAIN_SECONDS):
-            while (message := await receive())["type"] == "http.request":
-                if not message.get("more_body", False):
-                    break
-    except TimeoutError:
-        pass
 
 
 async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
@@ -418,18 +391,12 @@ class Api:
         return exchange
 
     async def _ask(self, call: Call, exchange: Exchange) -> UpstreamAnswer:
-        caller = call.caller
-        headers = to_upstream(
-            call.headers,
-            caller.key,
-            exchange.body,
-            exchange.stream_type if exchange.streams else "application/json",
-            call.endpoint,
-            caller.headers,
-        )
+        there, body = call.caller.upstream, exchange.body
+        accept = exchange.stream_type if exchange.streams else "application/json"
+        headers = to_upstream(call.headers, there.key, body, accept, call.endpoint, there.passed)
         try:
             async with asyncio.timeout(self.settings.timeout):
-                return await caller.upstream.send(call.method, call.url, headers, exchange.body)
+                return await there.send(call.method, call.url, headers, body)
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
 

@@ -20,16 +20,13 @@ from starlette.routing import Route
 
 from sanitizer.answers import Restorer
 from sanitizer.errors import RequestRefused
-from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import json_answer, json_object, read_body, while_client_waits
-from sanitizer.proxy.shared import HEADER, Conversations, LastUsed, Metrics, Workers
-from sanitizer.storage import MemoryVault
+from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
 from sanitizer.wire import Exchange, Filter
 
 SESSION = "x-session-id"
 """Header that names a session: one exchange of LiteLLM's, a conversation of Portkey's."""
-MAX_SESSIONS = 10_000
 MAX_TEXTS = 10_000
 """Most texts of one call."""
 
@@ -40,34 +37,6 @@ _JSON = {"content-type": "application/json"}
 # "<" and ">" as some writers of JSON escape them; an escaped backslash before them is another one.
 _ANGLE = re.compile(r"((?<!\\)(?:\\\\)*)\\u003([ce])", re.I)
 Json = dict[str, Any]
-
-
-class Sessions:
-    """Sanitizers of the sessions used last; each has originals of its own. Safe for many threads.
-
-    A session that is dropped loses its originals: its answers keep their stand-ins. With a vault
-    on disk they are found again.
-
-    Args:
-        sanitizer: its settings hold for every session.
-        most: sessions kept.
-    """
-
-    def __init__(self, sanitizer: Sanitizer, most: int = MAX_SESSIONS) -> None:
-        self._sanitizer = sanitizer
-        # Sessions are short and many: in memory their originals must go with them.
-        self._apart = isinstance(sanitizer.inner.released.vault, MemoryVault)
-        self._kept: LastUsed[str, tuple[Sanitizer, Filter]] = LastUsed(most)
-
-    def of(self, name: str) -> tuple[Sanitizer, Filter]:
-        """Return Sanitizer and filter of a session. Raises LedgerError, VaultError."""
-
-        def make() -> tuple[Sanitizer, Filter]:
-            vault = MemoryVault() if self._apart else None
-            derived = self._sanitizer.derive(conversation=name, vault=vault)
-            return derived, Filter(derived)
-
-        return self._kept.get(name, make)
 
 
 def redacted(session: Filter, texts: list[str]) -> tuple[list[str], Exchange]:
@@ -173,16 +142,12 @@ class GuardApi:
     session is a conversation of its own: what a policy draws is drawn, and paid for, in each.
 
     Attributes:
-        sessions: their Sanitizers.
+        sessions: their Sanitizers, bound to the caller's key.
         settings: limits of bodies and times.
-        conversations: names sessions after the caller's key too.
-        metrics: counts what was charged.
-        workers: threads for what takes long.
     """
 
-    sessions: Sessions
+    sessions: Conversations
     settings: ProxySettings
-    conversations: Conversations
     metrics: Metrics
     workers: Workers
 
@@ -212,7 +177,7 @@ class GuardApi:
         name = headers.get(SESSION) or headers.get(HEADER)
         if not name:
             raise RequestRefused(f"the header {SESSION} must name a session", "conversation")
-        return "guard/" + self.conversations.name({**headers, HEADER: name})
+        return "guard/" + self.sessions.name({**headers, HEADER: name})
 
     def _redact(self, session: str, given: Json) -> Json:
         texts, exchange = redacted(self.sessions.of(session)[1], _texts(given))

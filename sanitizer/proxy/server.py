@@ -12,8 +12,9 @@ import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from math import ceil
 from os import strerror
 from pathlib import Path
 from typing import Any
@@ -43,12 +44,10 @@ from sanitizer.proxy.api import (
     ClientGone,
     Failure,
     answer,
-    answer_failure,
-    drain,
     log_failure,
 )
 from sanitizer.proxy.configuration import digest_of
-from sanitizer.proxy.guard_api import GuardApi, Sessions
+from sanitizer.proxy.guard_api import GuardApi
 from sanitizer.proxy.page_api import PageApi
 from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
 from sanitizer.proxy.tenants import Anyone, Tenants
@@ -60,6 +59,8 @@ HEAD_BYTES = 65_536
 SPARE_CONNECTIONS = 64
 """Connections beyond the limit, for probes: other requests on them are refused."""
 SHUTDOWN_SECONDS = 30
+DRAIN_SECONDS = 2.0
+"""Time for which a refused body is still read."""
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"connection: close\r\ncontent-length: 0\r\n\r\n"
@@ -345,12 +346,13 @@ def create_app(
     if isinstance(sanitizer, Tenants):
         callers, workers = sanitizer, Workers(True, sanitizer.n_waiting)
     else:
-        conversations = Conversations(sanitizer, conversation_key or secret_key())
+        key = conversation_key or secret_key()
+        conversations = Conversations(sanitizer, key)
         callers = Anyone(settings, conversations)
         workers = Workers(may_block or sanitizer.policy.reads_models)
         # Neither guard nor page knows a tenant, so neither is there for tenants.
-        sessions = Sessions(sanitizer)
-        routes += GuardApi(sessions, settings, conversations, metrics, workers).routes()
+        sessions = Conversations(sanitizer, key, short=True)
+        routes += GuardApi(sessions, settings, metrics, workers).routes()
         if settings.page:
             page = PageApi(sanitizer, settings, conversations, metrics, callers.upstream)
             routes += page.routes()
@@ -389,13 +391,7 @@ def create_app(
 
 @dataclass
 class Reply:
-    """Channel of one answer, which remembers the status and adds the same headers to any answer.
-
-    Attributes:
-        send: sends the answer's messages.
-        extra: headers to add.
-        status: status that was sent; 0 until then.
-    """
+    """Channel of one answer, which adds headers, and remembers the status; 0 until it is sent."""
 
     send: Send
     extra: Headers
@@ -417,11 +413,8 @@ class ErrorLayer:
     this package's errors, which hold no text; of all other errors only the type and the line.
 
     Attributes:
-        api: answers all paths but those in `own`.
+        api: answers all paths but those in `own`, which are of the page and the proxy itself.
         router: answers the paths in `own`, and runs the lifespan.
-        access: check of each request.
-        metrics: counts requests and refusals.
-        own: paths of the page and of the proxy itself.
         most: requests that may be under way at once.
     """
 
@@ -478,15 +471,24 @@ class ErrorLayer:
             # Too late: the server closes the connection before the end of the answer, which
             # clients see as broken.
             return
-        if failure.status not in (408, 413):
-            await answer_failure(reply, failure, endpoint)
-            return
-        # The client may still be sending. It gets the whole answer now, but the end of it only
-        # after a moment in which what it sends is read: a connection closed before that would be
-        # reset, and the answer lost.
         body = json.dumps(failure.document(endpoint)).encode()
-        headers = [*JSON, (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+        headers = [*JSON, (b"content-length", str(len(body)).encode())]
+        if not failure.retry:
+            headers.append((b"x-should-retry", b"false"))  # the SDKs obey it before the status
+        if failure.status in (429, 503):
+            headers.append((b"retry-after", str(max(1, ceil(failure.retry_after))).encode()))
+        may_still_send = failure.status in (408, 413)
+        if may_still_send:
+            headers.append((b"connection", b"close"))
         await reply({"type": "http.response.start", "status": failure.status, "headers": headers})
-        await reply({"type": "http.response.body", "body": body, "more_body": True})
-        await drain(receive)
-        await reply({"type": "http.response.body", "body": b""})
+        if may_still_send:
+            # The client gets the whole answer now, but the end of it only after a moment in which
+            # what it sends is read: a connection closed before that would be reset, and the answer
+            # lost.
+            await reply({"type": "http.response.body", "body": body, "more_body": True})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DRAIN_SECONDS):
+                    while (await receive()).get("more_body"):
+                        pass
+            body = b""
+        await reply({"type": "http.response.body", "body": body})

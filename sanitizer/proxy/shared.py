@@ -17,7 +17,7 @@ from prometheus_client.metrics_core import Metric
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS
-from sanitizer.storage import message_key
+from sanitizer.storage import MemoryVault, message_key
 from sanitizer.wire import Filter, short_enough
 
 Key = TypeVar("Key")
@@ -81,18 +81,27 @@ def conversation_in(headers: Mapping[str, str]) -> str | None:
 
 
 class Conversations:
-    """One filter per conversation, made when first needed. Safe for many threads.
+    """One Sanitizer and filter per conversation, of those used last. Safe for many threads.
 
     Args:
         key: key of the hashes that name conversations after API keys. With the same key, a
             conversation is found again by a ledger or a vault on disk after a restart.
-        most: filters kept in memory; originals and budgets of others are in vault and ledger.
+        most: conversations kept here; originals and budgets of others are in vault and ledger.
+        short: conversations are short and many, so that with one that is dropped its originals in
+            memory must go: its answers keep their stand-ins.
     """
 
-    def __init__(self, sanitizer: Sanitizer, key: bytes, most: int = MAX_CONVERSATIONS) -> None:
+    def __init__(
+        self,
+        sanitizer: Sanitizer,
+        key: bytes,
+        most: int = MAX_CONVERSATIONS,
+        short: bool = False,
+    ) -> None:
         self._sanitizer = sanitizer
         self._key = key
-        self._filters: LastUsed[str, Filter] = LastUsed(most)
+        self._kept: LastUsed[str, tuple[Sanitizer, Filter]] = LastUsed(most)
+        self._apart = short and isinstance(sanitizer.inner.released.vault, MemoryVault)
 
     def name(self, headers: Mapping[str, str]) -> str:
         """Return the name of the conversation that a request belongs to.
@@ -113,9 +122,15 @@ class Conversations:
         holder = message_key(self._key, "api-key", *secrets).hex()[:32]
         return f"{wanted}/{holder}" if wanted else f"key/{holder}"
 
-    def filter(self, name: str) -> Filter:
-        """Return the filter of a conversation. Raises LedgerError, VaultError."""
-        return self._filters.get(name, lambda: Filter(self._sanitizer.derive(conversation=name)))
+    def of(self, name: str) -> tuple[Sanitizer, Filter]:
+        """Return Sanitizer and filter of a conversation. Raises LedgerError, VaultError."""
+
+        def make() -> tuple[Sanitizer, Filter]:
+            vault = MemoryVault() if self._apart else None
+            derived = self._sanitizer.derive(conversation=name, vault=vault)
+            return derived, Filter(derived)
+
+        return self._kept.get(name, make)
 
 
 class Workers:

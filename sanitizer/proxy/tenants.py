@@ -6,7 +6,6 @@ import hmac
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from sanitizer.corrections import Memories, memories_of
@@ -41,8 +40,6 @@ class Caller:
         who: for the audit log.
         conversation: name of the conversation.
         upstream: where the request goes.
-        key: sent to it in place of what the client sends, or None.
-        headers: names of headers that pass besides the usual ones.
         filter: returns the filter of the conversation; raises LedgerError, VaultError.
         mount: path below which the upstream is served; "" if it is the only one.
     """
@@ -51,8 +48,6 @@ class Caller:
     conversation: str
     upstream: Upstream
     filter: Callable[[], Filter] = field(repr=False)
-    key: str | None = field(default=None, repr=False)
-    headers: frozenset[str] = frozenset()
     mount: str = ""
 
 
@@ -65,7 +60,6 @@ class Anyone:
         self._upstreams = {
             mount: Upstream(replace(settings, upstream=url)) for mount, url in settings.mounts
         } or {"": self.upstream}
-        self._key = settings.key
         self._conversations = conversations
 
     def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
@@ -77,8 +71,7 @@ class Anyone:
         name = self._conversations.name(headers)
         for mount, upstream in self._upstreams.items():
             if path.startswith(f"{mount}/"):
-                filter_of = partial(self._conversations.filter, name)
-                return Caller({}, name, upstream, filter_of, self._key, mount=mount)
+                return Caller({}, name, upstream, lambda: self._conversations.of(name)[1], mount)
         raise RequestRefused("no API is served below this path", "endpoint", 404)
 
     def ready(self) -> None:
@@ -96,7 +89,7 @@ class _Served:
 
     tenant: Tenant
     sanitizer: Sanitizer = field(repr=False)
-    upstreams: Mapping[str, tuple[Upstream, str | None, frozenset[str]]] = field(repr=False)
+    upstreams: Mapping[str, Upstream] = field(repr=False)
 
 
 class Tenants:
@@ -127,7 +120,7 @@ class Tenants:
         self._path = path
         self._settings = settings
         self._filters: LastUsed[str, Filter] = LastUsed(MAX_CONVERSATIONS)
-        self._upstreams: dict[ProxySettings, Upstream] = {}
+        self._upstreams: dict[tuple[ProxySettings, frozenset[str]], Upstream] = {}
         configuration = Configuration.load(path)
         self._place = configuration.storage
         self._store = PostgresStore(**asdict(self._place)) if self._place else None
@@ -181,7 +174,6 @@ class Tenants:
         chosen = headers.get(UPSTREAM, tenant.upstreams[0])
         if chosen not in tenant.upstreams:
             raise RequestRefused(f"{UPSTREAM} must name one that you may ask", "upstream")
-        upstream, key, passed = served.upstreams[chosen]
         name = f"{conversation_in(headers) or 'default'}/{tenant.name}"
         who = {"tenant": tenant.name, "policy": tenant.policy.name, "upstream": chosen}
 
@@ -189,7 +181,7 @@ class Tenants:
             derive = served.sanitizer.derive
             return self._filters.get(name, lambda: Filter(derive(conversation=name)))
 
-        return Caller(who, name, upstream, filter_of, key, passed)
+        return Caller(who, name, served.upstreams[chosen], filter_of)
 
     def ready(self) -> None:
         """Raise SanitizerError if a request could not be answered now."""
@@ -242,22 +234,18 @@ class Tenants:
     def _all(self, configuration: Configuration) -> dict[str, _Served]:
         """Return the tenants of a configuration; those that did not change stay as they are."""
         self._set_limits(configuration)
-        places = configuration.upstreams
-        settings = {
-            name: replace(self._settings, upstream=each.url, key=each.key, ca=each.ca)
-            for name, each in places.items()
-        }
-        for each in settings.values():
-            self._upstreams.setdefault(each, Upstream(each))
+        upstreams: dict[str, Upstream] = {}
+        for name, each in configuration.upstreams.items():
+            own = replace(self._settings, upstream=each.url, key=each.key, ca=each.ca)
+            if (own, each.headers) not in self._upstreams:
+                self._upstreams[own, each.headers] = Upstream(own, each.headers)
+            upstreams[name] = self._upstreams[own, each.headers]
         old = getattr(self, "_served", {})
         served: dict[str, _Served] = {}
         for tenant in configuration.tenants:
-            upstreams = {
-                name: (self._upstreams[settings[name]], places[name].key, places[name].headers)
-                for name in tenant.upstreams
-            }
+            asked = {name: upstreams[name] for name in tenant.upstreams}
             before = old.get(tenant.name)
-            if before is not None and (before.tenant, before.upstreams) == (tenant, upstreams):
+            if before is not None and (before.tenant, before.upstreams) == (tenant, asked):
                 served[tenant.name] = before
                 continue
             sanitizer = self._base.derive(
@@ -268,7 +256,7 @@ class Tenants:
             if self._store is not None:
                 vault = PostgresVault(self._store, sanitizer.inner.digest)
                 sanitizer = sanitizer.derive(vault=vault)
-            served[tenant.name] = _Served(tenant, sanitizer, upstreams)
+            served[tenant.name] = _Served(tenant, sanitizer, asked)
         return served
 
     def _set_limits(self, configuration: Configuration) -> None:

@@ -164,12 +164,15 @@ class Upstream:
     HTTP proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) once, at the
     start; none is used for an upstream on this machine.
 
+    Args:
+        passed: names of headers of clients that pass besides the usual ones.
+
     Raises:
         OSError: the file of certificates cannot be read.
     """
 
-    def __init__(self, settings: ProxySettings) -> None:
-        self.url = settings.upstream
+    def __init__(self, settings: ProxySettings, passed: frozenset[str] = frozenset()) -> None:
+        self.url, self.key, self.passed = settings.upstream, settings.key, passed
         self._most = settings.max_connections
         self._verify = ssl.create_default_context(cafile=str(settings.ca)) if settings.ca else True
         self._proxy = _proxy_for(settings.upstream)

@@ -24,9 +24,8 @@ from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.server import Listener, create_app, make_server
 
 MAIL = "peter.lund@private.example"
-CASES = [
-    json.loads(line) for line in Path(__file__).with_name("cases.jsonl").open(encoding="utf-8")
-]
+_LINES = Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()
+CASES = [json.loads(line) for line in _LINES]
 """Rows of bad input and what comes of it, for several files of tests."""
 JSON = {"content-type": "application/json"}
 Behave = Callable[["Received", asyncio.StreamWriter], Awaitable[None]]
