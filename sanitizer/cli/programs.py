@@ -1,12 +1,14 @@
-"""Which APIs `sanitizer run` protects, and how each program is led to them: two tables."""
+"""Which APIs `sanitizer run` protects, and how programs are led to them: rows of programs.toml."""
 
 from __future__ import annotations
 
-import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import PurePath
+from urllib.parse import urlsplit
 
 from sanitizer.urls import check_base_url
 
@@ -49,167 +51,39 @@ class KnownApi:
         return own.rstrip("/")
 
 
-def _named(*variables: str) -> dict[str, str]:
-    return dict.fromkeys(variables, "")
-
-
-_OPENAI = _named("OPENAI_BASE_URL", "OPENAI_API_BASE", "AIDER_OPENAI_API_BASE")
-_ANTHROPIC = _named("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
-_GOOGLE = {"GOOGLE_GEMINI_BASE_URL": "", "GEMINI_API_BASE": "/v1beta"}
-_OLLAMA = _named("OLLAMA_HOST", "OLLAMA_API_BASE", "AIDER_OLLAMA_API_BASE")
-_AZURE = _named("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE")
-
-APIS = (
-    KnownApi("OpenAI", "https://api.openai.com/v1", "/openai/v1", _OPENAI),
-    KnownApi("Anthropic", "https://api.anthropic.com", "/anthropic", _ANTHROPIC),
-    KnownApi("Gemini", "https://generativelanguage.googleapis.com", "/gemini", _GOOGLE),
-    KnownApi("Ollama", "http://127.0.0.1:11434", "/ollama", _OLLAMA, 11434),
-    KnownApi("Azure", "", "/azure", _AZURE),
-)
-"""What one proxy of `run` serves at once."""
-
-HOSTS = (
-    *("openai.com", "chatgpt.com", "openai.azure.com", "services.ai.azure.com"),
-    *("cognitiveservices.azure.com", "models.inference.ai.azure.com", "models.github.ai"),
-    *("anthropic.com", "claude.ai", "claude.com", "bedrock*.amazonaws.com"),
-    *("codewhisperer*.amazonaws.com", "q.*.amazonaws.com", "generativelanguage.googleapis.com"),
-    *("aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "cloudcode-pa.googleapis.com"),
-    *(
-        "cloudaicompanion.googleapis.com",
-        "play.googleapis.com",
-        "ollama.com",
-        "openrouter.ai",
-        "opencode.ai",
-    ),
-    *("githubcopilot.com", "copilot-proxy.githubusercontent.com", "cursor.sh", "cursor.com"),
-    *("mistral.ai", "groq.com", "deepseek.com", "x.ai", "together.xyz", "together.ai"),
-    *("fireworks.ai", "cohere.com", "cohere.ai", "perplexity.ai", "cerebras.ai", "sambanova.ai"),
-    *("deepinfra.com", "replicate.com", "integrate.api.nvidia.com", "router.huggingface.co"),
-    *("api-inference.huggingface.co", "moonshot.ai", "moonshot.cn", "z.ai", "bigmodel.cn"),
-    *("dashscope*.aliyuncs.com", "minimax.io", "minimaxi.com", "ai-gateway.vercel.sh"),
-    *("gateway.ai.cloudflare.com", "ampcode.com", "sourcegraph.com", "codeium.com"),
-    *(
-        "windsurf.com",
-        "opencode.ai",
-        "augmentcode.com",
-        "factory.ai",
-        "poe.com",
-        "voyageai.com",
-        "jina.ai",
-    ),
-)
-"""Domains of known APIs, with all names below them, to which nothing passes unread."""
-
-LOGINS = ("auth.openai.com", "console.anthropic.com", "platform.claude.com")
-"""Hosts below these domains that renew logins, and take no texts."""
-
-SETTINGS = {
-    "DO_NOT_TRACK": "1",
-    "NODE_USE_ENV_PROXY": "1",  # Node's own `fetch` minds HTTPS_PROXY with it only
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "GEMINI_DEFAULT_AUTH_TYPE": "gemini-api-key",
-    "GEMINI_TELEMETRY_ENABLED": "false",
-    "OPENCODE_DISABLE_AUTOUPDATE": "1",
-    "OPENCODE_DISABLE_SHARE": "1",
-}
-"""Variables that every command gets: reports of errors and use may quote texts."""
-
-
 @dataclass(frozen=True)
 class Program:
     """How a program is led to the proxy. "{Name}" stands for the proxy's base URL of an API.
 
     Attributes:
         names: of its command and its packages.
-        apis: names of the APIs that are covered; none: nothing can be.
-        said: how, or why not.
+        said: how it is led, or why nothing of it can be covered.
+        apis: names of the APIs that are covered.
         arguments: come right after its name.
         variables: set for it.
         elsewhere: variables that lead it to an API that is not covered, if set.
     """
 
-    names: tuple[str, ...]
-    apis: tuple[str, ...]
+    names: Sequence[str]
     said: str
-    arguments: tuple[str, ...] = ()
+    apis: Sequence[str] = ()
+    arguments: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
-    elsewhere: tuple[str, ...] = ()
+    elsewhere: Sequence[str] = ()
 
 
-_CODEX = (
-    'model_provider="sanitizer"',
-    'model_providers.sanitizer={name="sanitizer", base_url="{OpenAI}", env_key="OPENAI_API_KEY",'
-    ' wire_api="responses", requires_openai_auth=false, supports_websockets=false}',
-    'chatgpt_base_url="{OpenAI}"',
-    'cli_auth_credentials_store="ephemeral"',
-    "analytics.enabled=false",
-    "check_for_update_on_startup=false",
-)
-_OPENCODE = {
-    "provider": {
-        "openai": {"options": {"baseURL": "{OpenAI}"}},
-        "anthropic": {"options": {"baseURL": "{Anthropic}/v1"}},
-        "google": {"options": {"baseURL": "{Gemini}/v1beta"}},
-    },
-    "disabled_providers": ["opencode"],
-    "share": "disabled",
-    "autoupdate": False,
-}
-_AIDER = {"ANTHROPIC_API_BASE": "{Anthropic}", "GEMINI_API_BASE": "{Gemini}/v1beta"}
-_AIDER |= {"OLLAMA_API_BASE": "{Ollama}"}
-
-PROGRAMS = (
-    Program(
-        ("codex", "@openai/codex"),
-        ("OpenAI",),
-        "by -c settings, with the key in $OPENAI_API_KEY; a login with ChatGPT is not used",
-        tuple(each for setting in _CODEX for each in ("-c", setting)),
-    ),
-    Program(
-        ("claude", "@anthropic-ai/claude-code"),
-        ("Anthropic",),
-        "by --settings",
-        ("--settings", json.dumps({"env": {"ANTHROPIC_BASE_URL": "{Anthropic}"}})),
-        elsewhere=tuple(f"CLAUDE_CODE_USE_{name}" for name in ("BEDROCK", "VERTEX", "FOUNDRY")),
-    ),
-    Program(
-        ("gemini", "@google/gemini-cli"),
-        ("Gemini",),
-        "by variables, if its settings choose gemini-api-key; a login with Google is refused",
-        elsewhere=("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"),
-    ),
-    Program(
-        ("opencode", "opencode-ai"),
-        ("OpenAI", "Anthropic", "Gemini"),
-        "by a configuration of its own",
-        variables={"OPENCODE_CONFIG_CONTENT": json.dumps(_OPENCODE)},
-    ),
-    Program(
-        ("aider", "aider-chat"),
-        ("OpenAI", "Anthropic", "Gemini", "Ollama"),
-        "by flags, which hold before its .env file",
-        (
-            *("--no-analytics", "--openai-api-base", "{OpenAI}"),
-            *(word for name, url in _AIDER.items() for word in ("--set-env", f"{name}={url}")),
-        ),
-    ),
-    Program(("llm",), ("OpenAI", "Anthropic", "Ollama"), "by variables"),
-    Program(
-        ("cursor-agent", "copilot", "amp", "droid", "auggie", "kiro-cli"),
-        (),
-        "it speaks to its vendor only, in a protocol that the proxy does not read",
-    ),
-    Program(
-        ("sudo", "su", "doas", "ssh", "docker", "podman", "nerdctl", "kubectl", "systemd-run"),
-        (),
-        "what it starts does not get the variables of `run`",
-    ),
-)
+_TABLES = tomllib.loads(files(__package__).joinpath("programs.toml").read_text("utf-8"))
+APIS = tuple(KnownApi(**row) for row in _TABLES["apis"])
+"""What one proxy of `run` serves at once."""
+OPENAI = APIS[0]
+PROGRAMS = tuple(Program(**row) for row in _TABLES["programs"])
 """Programs that read none of the variables, or not surely; all others are led by variables."""
-
-STARTERS = frozenset(["npx", "bunx", "pnpx", "pnpm", "npm", "yarn", "uvx", "uv", "pipx", "env"])
-STARTERS |= {"nice", "nohup", "time", "timeout", "stdbuf"}
-"""Programs that start the one named in their arguments."""
+HOSTS: Sequence[str] = _TABLES["hosts"]
+"""Domains of known APIs, with all names below them, to which nothing passes unread."""
+LOGINS: Sequence[str] = _TABLES["logins"]
+"""Hosts below these domains that renew logins, and take no texts."""
+OFF = ("", "0", "false")
+"""Values of a variable that is not meant to be set."""
 
 
 def program_of(command: Sequence[str]) -> tuple[Program | None, int]:
@@ -220,7 +94,7 @@ def program_of(command: Sequence[str]) -> tuple[Program | None, int]:
     >>> program_of(["python", "codex"])
     (None, 0)
     """
-    starts = PurePath(command[0]).name in STARTERS
+    starts = PurePath(command[0]).name in _TABLES["starters"]
     for place, word in enumerate(command if starts else command[:1]):
         package = re.sub(r"(?<=.)(@|==).*", "", word)
         names = {package, PurePath(package).name.removesuffix(".exe")}
@@ -228,3 +102,115 @@ def program_of(command: Sequence[str]) -> tuple[Program | None, int]:
             if names.intersection(row.names):
                 return row, place + 1
     return None, 0
+
+
+def own_urls(upstreams: Sequence[str]) -> dict[str, str]:
+    """Return name of an API -> base URL that the user gave.
+
+    Raises:
+        ValueError: a name that is none, or no base URL.
+    """
+    known = {api.name.lower(): api for api in APIS}
+    by_host = {urlsplit(api.url).hostname: api for api in APIS if api.url.startswith("https:")}
+    found: dict[str, str] = {}
+    for each in upstreams:
+        name, is_named, url = each.rpartition("=")
+        host = check_base_url("upstream", url)
+        if is_named and name.lower() not in known:
+            raise ValueError(f"upstream must be a URL, or NAME=URL with one of {', '.join(known)}")
+        api = known[name.lower()] if is_named else by_host.get(host, OPENAI)
+        url = url.rstrip("/")
+        # Their programs ask for a path that begins with "/v1" itself.
+        found[api.name] = url if api is OPENAI else url.removesuffix("/v1")
+    return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a command is led to the proxy.
+
+    Attributes:
+        words: the command, as typed.
+        place: where in it the arguments of the program begin.
+        program: the program's row, if it is known.
+        upstreams: API -> its base URL.
+        outside: the environment of `run` itself.
+    """
+
+    words: tuple[str, ...]
+    place: int
+    program: Program | None
+    upstreams: Mapping[KnownApi, str]
+    outside: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, words: Sequence[str], environment: Mapping[str, str], own: Mapping[str, str]
+    ) -> Plan:
+        """Return the plan for a command; `own` are base URLs that go before the environment's."""
+        program, place = program_of(words)
+        upstreams = {api: own.get(api.name) or api.upstream(environment) for api in APIS}
+        there = {api: url for api, url in upstreams.items() if url}
+        return cls(tuple(words), place, program, there, environment)
+
+    @property
+    def mounts(self) -> tuple[tuple[str, str], ...]:
+        """(path, base URL) of each API, for the proxy."""
+        return tuple((api.mount, url) for api, url in self.upstreams.items())
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Domains that the command reaches through the proxy only."""
+        return (*HOSTS, *(urlsplit(url).hostname or "" for url in self.upstreams.values()))
+
+    @property
+    def why_not(self) -> str:
+        """Why nothing can be covered; "" if something can."""
+        if self.program is None:
+            return ""
+        if not self.program.apis:
+            return f"nothing of {self.program.names[0]} can be covered: {self.program.said}"
+        set_ = [name for name in self.program.elsewhere if self.outside.get(name, "0") not in OFF]
+        return f"{set_[0]} leads it to an API that the proxy does not serve" if set_ else ""
+
+    def command(self, url: str) -> list[str]:
+        """Return the command with the program's own arguments, for a proxy at a URL."""
+        added = [self._filled(each, url) for each in self.program.arguments] if self.program else []
+        return [*self.words[: self.place], *added, *self.words[self.place :]]
+
+    def environment(self, url: str, way_out: str) -> dict[str, str]:
+        """Return the environment of the command.
+
+        Args:
+            url: of the proxy.
+            way_out: URL of the proxy for all other hosts, those of NO_PROXY too: `Gate` knows them.
+        """
+        found = {**self.outside, **_TABLES["settings"]}
+        for api in self.upstreams:
+            found |= {name: url + api.mount + path for name, path in api.variables.items()}
+        own = self.program.variables if self.program else {}
+        found |= {name: self._filled(value, url) for name, value in own.items()}
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            found[name] = found[name.lower()] = way_out
+        found["NO_PROXY"] = found["no_proxy"] = "127.0.0.1,localhost,::1"
+        return found
+
+    def _filled(self, text: str, url: str) -> str:
+        for api in self.upstreams:
+            text = text.replace(f"{{{api.name}}}", url + api.mount)
+        return text
+
+    def told(self, name: str, sealed: bool, unprotected: bool) -> str:
+        """Return what is covered, for the user."""
+        if self.why_not:
+            return f"sanitizer: {self.why_not}: it runs UNPROTECTED"
+        program = self.program
+        apis = program.apis if program else [api.name for api in self.upstreams]
+        how = program.said if program else "where it reads variables such as OPENAI_BASE_URL"
+        lines = [f"sanitizer: {name}: covered is what it asks of {', '.join(apis)}, {how}"]
+        if unprotected:
+            lines.append("sanitizer: what it sends to these hosts by itself leaves UNPROTECTED")
+        else:
+            sure = "from its own network nothing else is reached" if sealed else "by HTTPS_PROXY"
+            lines.append(f"sanitizer: other connections to known APIs are refused ({sure})")
+        return "\n".join(lines)

@@ -12,13 +12,11 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
 import click
 
@@ -34,8 +32,6 @@ from sanitizer.cli.options import (
     setting_options,
     vault_option,
 )
-from sanitizer.cli.programs import APIS, HOSTS, LOGINS, SETTINGS, KnownApi, Program, program_of
-from sanitizer.urls import check_base_url
 
 if TYPE_CHECKING:
     from sanitizer.cli.sealed import Sealed
@@ -44,8 +40,6 @@ if TYPE_CHECKING:
 
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 """Exit statuses, as shells have them."""
-OFF = ("", "0", "false")
-OPENAI = APIS[0]
 START_SECONDS = 60.0
 MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 
@@ -109,10 +103,11 @@ def run(
     if sealed and unprotected:
         raise ValueError("--sealed lets nothing leave unprotected: leave out --unprotected")
     check_libraries()
+    from sanitizer.cli.programs import LOGINS, OPENAI, Plan, own_urls
     from sanitizer.cli.sealed import Sealed
     from sanitizer.proxy import Gate, ProxySettings, create_app
 
-    plan = Plan.of(command, os.environ, _own(upstream))
+    plan = Plan.of(command, os.environ, own_urls(upstream))
     if plan.why_not and not unprotected:
         raise ValueError(f"{plan.why_not}; to run it all the same: --unprotected")
     if not _is_there(command[0]):
@@ -147,121 +142,6 @@ def run(
         for value, original in sorted(watched.pairs.items()):
             click.echo(f"  {safe(value)}  was  {safe(original)}", err=True)
     return status
-
-
-def _own(upstreams: Sequence[str]) -> dict[str, str]:
-    """Return name of an API -> base URL that the user gave.
-
-    Raises:
-        ValueError: a name that is none, or no base URL.
-    """
-    known = {api.name.lower(): api for api in APIS}
-    by_host = {urlsplit(api.url).hostname: api for api in APIS if api.url.startswith("https:")}
-    found: dict[str, str] = {}
-    for each in upstreams:
-        name, is_named, url = each.rpartition("=")
-        host = check_base_url("upstream", url)
-        if is_named and name.lower() not in known:
-            raise ValueError(f"upstream must be a URL, or NAME=URL with one of {', '.join(known)}")
-        api = known[name.lower()] if is_named else by_host.get(host, OPENAI)
-        url = url.rstrip("/")
-        # Their programs ask for a path that begins with "/v1" itself.
-        found[api.name] = url if api is OPENAI else url.removesuffix("/v1")
-    return found
-
-
-# ---- what is covered ----
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a command is led to the proxy.
-
-    Attributes:
-        words: the command, as typed.
-        place: where in it the arguments of the program begin.
-        program: the program's row, if it is known.
-        upstreams: API -> its base URL.
-        outside: the environment of `run` itself.
-    """
-
-    words: tuple[str, ...]
-    place: int
-    program: Program | None
-    upstreams: Mapping[KnownApi, str]
-    outside: Mapping[str, str]
-
-    @classmethod
-    def of(
-        cls, words: Sequence[str], environment: Mapping[str, str], own: Mapping[str, str]
-    ) -> Plan:
-        """Return the plan for a command; `own` are base URLs that go before the environment's."""
-        program, place = program_of(words)
-        upstreams = {api: own.get(api.name) or api.upstream(environment) for api in APIS}
-        there = {api: url for api, url in upstreams.items() if url}
-        return cls(tuple(words), place, program, there, environment)
-
-    @property
-    def mounts(self) -> tuple[tuple[str, str], ...]:
-        """(path, base URL) of each API, for the proxy."""
-        return tuple((api.mount, url) for api, url in self.upstreams.items())
-
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """Domains that the command reaches through the proxy only."""
-        return (*HOSTS, *(urlsplit(url).hostname or "" for url in self.upstreams.values()))
-
-    @property
-    def why_not(self) -> str:
-        """Why nothing can be covered; "" if something can."""
-        if self.program is None:
-            return ""
-        if not self.program.apis:
-            return f"nothing of {self.program.names[0]} can be covered: {self.program.said}"
-        set_ = [name for name in self.program.elsewhere if self.outside.get(name, "0") not in OFF]
-        return f"{set_[0]} leads it to an API that the proxy does not serve" if set_ else ""
-
-    def command(self, url: str) -> list[str]:
-        """Return the command with the program's own arguments, for a proxy at a URL."""
-        added = [self._filled(each, url) for each in self.program.arguments] if self.program else []
-        return [*self.words[: self.place], *added, *self.words[self.place :]]
-
-    def environment(self, url: str, way_out: str) -> dict[str, str]:
-        """Return the environment of the command.
-
-        Args:
-            url: of the proxy.
-            way_out: URL of the proxy for all other hosts, those of NO_PROXY too: `Gate` knows them.
-        """
-        found = {**self.outside, **SETTINGS}
-        for api in self.upstreams:
-            found |= {name: url + api.mount + path for name, path in api.variables.items()}
-        own = self.program.variables if self.program else {}
-        found |= {name: self._filled(value, url) for name, value in own.items()}
-        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-            found[name] = found[name.lower()] = way_out
-        found["NO_PROXY"] = found["no_proxy"] = "127.0.0.1,localhost,::1"
-        return found
-
-    def _filled(self, text: str, url: str) -> str:
-        for api in self.upstreams:
-            text = text.replace(f"{{{api.name}}}", url + api.mount)
-        return text
-
-    def told(self, name: str, sealed: bool, unprotected: bool) -> str:
-        """Return what is covered, for the user."""
-        if self.why_not:
-            return f"sanitizer: {self.why_not}: it runs UNPROTECTED"
-        program = self.program
-        apis = program.apis if program else [api.name for api in self.upstreams]
-        how = program.said if program else "where it reads variables such as OPENAI_BASE_URL"
-        lines = [f"sanitizer: {name}: covered is what it asks of {', '.join(apis)}, {how}"]
-        if unprotected:
-            lines.append("sanitizer: what it sends to these hosts by itself leaves UNPROTECTED")
-        else:
-            sure = "from its own network nothing else is reached" if sealed else "by HTTPS_PROXY"
-            lines.append(f"sanitizer: other connections to known APIs are refused ({sure})")
-        return "\n".join(lines)
 
 
 # ---- the proxy, in a thread ----
