@@ -308,14 +308,8 @@ class Call:
     """One request of a client, read in full, with the channel of its answer.
 
     Attributes:
-        method: method of the request.
         path: path and query, for the filter.
-        url: URL to ask the upstream for.
-        endpoint: name of the endpoint.
-        caller: who asks, and what holds for them.
-        headers: headers of the request, by lower-case name.
-        body: the whole body.
-        send: sends the answer's messages.
+        url: what the upstream is asked for.
     """
 
     method: str

@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -40,7 +40,6 @@ class AuditLog:
     Args:
         to: "stdout", "file:PATH", "database", or "" for none.
         store: the database, if it is that.
-        now: the time, for tests.
         copy: gets each entry too, once it is written.
 
     Attributes:
@@ -54,13 +53,11 @@ class AuditLog:
         self,
         to: str = "",
         store: PostgresStore | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         copy: Collector | None = None,
     ) -> None:
         self._path = to.removeprefix("file:") if to.startswith("file:") else None
         self._store = store if to == "database" else None
         self.is_on = bool(to)
-        self._now = now
         self._copy = copy
         self._file: int | None = None
         self._lock = threading.Lock()
@@ -107,7 +104,7 @@ class AuditLog:
     ) -> None:
         if not self.is_on:
             return
-        at = self._now().isoformat(timespec="milliseconds")
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
         entry: dict[str, object] = {"at": at, "event": event, **who, **values}
         traceparent = headers.get("traceparent", "")
         if trace := _TRACE.fullmatch(traceparent):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from sanitizer.answers import Restorer
 from sanitizer.errors import RequestRefused
+from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import json_answer, json_object, read_body, while_client_waits
 from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
@@ -37,6 +38,7 @@ _JSON = {"content-type": "application/json"}
 # "<" and ">" as some writers of JSON escape them; an escaped backslash before them is another one.
 _ANGLE = re.compile(r"((?<!\\)(?:\\\\)*)\\u003([ce])", re.I)
 Json = dict[str, Any]
+Work = Callable[[Sanitizer, Filter, Json], Json]
 
 
 def redacted(session: Filter, texts: list[str]) -> tuple[list[str], Exchange]:
@@ -153,7 +155,7 @@ class GuardApi:
 
     def routes(self) -> list[Route]:
         """Return the routes of the endpoints."""
-        endpoints: dict[str, Callable[[str, Json], Json]] = {
+        endpoints: dict[str, Work] = {
             "redact": self._redact,
             "rehydrate": self._rehydrate,
             "rehydrate/stream": self._rehydrate_piece,
@@ -164,62 +166,55 @@ class GuardApi:
             for name, work in endpoints.items()
         ]
 
-    async def _answer(self, work: Callable[[str, Json], Json], request: Request) -> Response:
+    async def _answer(self, work: Work, request: Request) -> Response:
         headers: dict[str, str] = request.state.headers
-        session = self._session(headers)
-        body = await read_body(request.receive, headers, self.settings)
-        given = json_object(body)
-        done = self.workers.run(len(body), lambda: work(session, given))
-        return json_answer(await while_client_waits(done, request.receive))
-
-    def _session(self, headers: Mapping[str, str]) -> str:
-        """Return the name of a session, bound to the key that the caller sends."""
         name = headers.get(SESSION) or headers.get(HEADER)
         if not name:
             raise RequestRefused(f"the header {SESSION} must name a session", "conversation")
-        return "guard/" + self.sessions.name({**headers, HEADER: name})
+        # Bound to the key that the caller sends.
+        session = f"guard/{self.sessions.name({**headers, HEADER: name})}"
+        body = await read_body(request.receive, headers, self.settings)
+        given = json_object(body)
+        done = self.workers.run(len(body), lambda: work(*self.sessions.of(session), given))
+        return json_answer(await while_client_waits(done, request.receive))
 
-    def _redact(self, session: str, given: Json) -> Json:
-        texts, exchange = redacted(self.sessions.of(session)[1], _texts(given))
+    def _redact(self, _: Sanitizer, session: Filter, given: Json) -> Json:
+        texts, exchange = redacted(session, _texts(given))
         self.metrics.charge(exchange.record.charged)
         return {"texts": texts}
 
-    def _rehydrate(self, session: str, given: Json) -> Json:
-        restorer = self.sessions.of(session)[0].inner.restorer()
+    def _rehydrate(self, session: Sanitizer, _: Filter, given: Json) -> Json:
+        restorer = session.inner.restorer()
         return {"texts": [rehydrated(restorer, text) for text in _texts(given)]}
 
-    def _rehydrate_piece(self, session: str, given: Json) -> Json:
+    def _rehydrate_piece(self, session: Sanitizer, _: Filter, given: Json) -> Json:
         piece, carry, final = given.get("text"), given.get("carry", ""), given.get("final", False)
         if not (isinstance(piece, str) and isinstance(carry, str) and isinstance(final, bool)):
             raise RequestRefused("text and carry must be strings, final true or false", "field")
-        restorer = self.sessions.of(session)[0].inner.restorer()
-        text, carried = step(restorer, piece, Carry.read(carry, piece), final)
+        text, carried = step(session.inner.restorer(), piece, Carry.read(carry, piece), final)
         return {"text": text, "carry": carried}
 
-    def _portkey(self, session: str, given: Json) -> Json:
+    def _portkey(self, sanitizer: Sanitizer, session: Filter, given: Json) -> Json:
         """Answer Portkey's webhook: the request with stand-ins, or the answer with originals."""
-        hook = given.get("eventType")
-        part = {"beforeRequestHook": "request", "afterRequestHook": "response"}.get(str(hook))
+        hooks = {"beforeRequestHook": "request", "afterRequestHook": "response"}
+        part = hooks.get(str(given.get("eventType")))
         held = given.get(part) if part else None
         document = held.get("json") if isinstance(held, dict) else None
-        if part is None or not isinstance(document, dict):
+        if not isinstance(document, dict):
             raise RequestRefused("eventType and its JSON must be those of a webhook", "field")
-        if part == "request":
-            changed = self._portkey_request(session, given, document)
-        else:
-            restorer = self.sessions.of(session)[0].inner.restorer()
+        if part == "response":
+            restorer = sanitizer.inner.restorer()
             changed = _everywhere(document, lambda text: rehydrated(restorer, text))
+        else:
+            kinds = {"chatComplete": "chat/completions", "complete": "completions"}
+            endpoint = kinds.get(str(given.get("requestType")))
+            if endpoint is None:
+                raise RequestRefused("requestType must be chatComplete or complete", "endpoint")
+            body = json.dumps(document).encode()
+            exchange = session.request("POST", f"/v1/{endpoint}", _JSON, body)
+            self.metrics.charge(exchange.record.charged)
+            changed = json.loads(exchange.body)
         return {"verdict": True, "transformedData": {part: {"json": changed}}}
-
-    def _portkey_request(self, session: str, given: Json, document: Json) -> Any:
-        kinds = {"chatComplete": "chat/completions", "complete": "completions"}
-        endpoint = kinds.get(str(given.get("requestType")))
-        if endpoint is None:
-            raise RequestRefused("requestType must be chatComplete or complete", "endpoint")
-        guard = self.sessions.of(session)[1]
-        exchange = guard.request("POST", f"/v1/{endpoint}", _JSON, json.dumps(document).encode())
-        self.metrics.charge(exchange.record.charged)
-        return json.loads(exchange.body)
 
 
 def _texts(given: Json) -> list[str]:

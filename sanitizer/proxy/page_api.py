@@ -77,12 +77,8 @@ class Wish:
     """One valid request of the page.
 
     Attributes:
-        text: what was typed.
-        policy: name of the policy.
-        mechanism: name of the mechanism.
-        epsilon: epsilon per private word, in nats.
-        keep: phrases that leave as they are.
-        hide: phrases that go to the vault wherever they occur.
+        epsilon: per private word, in nats.
+        keep, hide: phrases that leave as they are, or go to the vault wherever they occur.
         answer: answer of a model, sent for or pasted, to be restored.
         model: name of the model that is asked; "" until one is named.
     """
@@ -344,12 +340,7 @@ class _Run:
 
 
 class PageApi:
-    """Endpoints of the page; JSON in, JSON out.
-
-    Args:
-        upstream: where a text goes that is sent from the page.
-        clock: seconds since 1970, for the list of what left.
-    """
+    """Endpoints of the page; JSON in, JSON out. What is sent from it goes to the upstream."""
 
     def __init__(
         self,
@@ -358,14 +349,12 @@ class PageApi:
         conversations: Conversations,
         metrics: Metrics,
         upstream: Upstream,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._sanitizers = PageSanitizers(sanitizer)
         self._settings = settings
         self._conversations = conversations
         self._metrics = metrics
         self._upstream = upstream
-        self._clock = clock
         self._shown: LastUsed[str, Shown] = LastUsed(MAX_CONVERSATIONS)
         self._runs: dict[str, _Run] = {}
         # One thread: previews wait for each other, and the API never waits for them. A preview
@@ -536,7 +525,7 @@ class PageApi:
             result = paying.sanitize(wish.text, keep=wish.keep)
         if charged:
             self._metrics.charge(result.record.charged)
-            self._of(conversation).add(self._clock(), result)
+            self._of(conversation).add(time.time(), result)
         policy = paying.policy
         risk = self._sanitizers.risk(preview, meter, wish, result)
         released = paying.inner.released

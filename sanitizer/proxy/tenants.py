@@ -38,8 +38,6 @@ class Caller:
 
     Attributes:
         who: for the audit log.
-        conversation: name of the conversation.
-        upstream: where the request goes.
         filter: returns the filter of the conversation; raises LedgerError, VaultError.
         mount: path below which the upstream is served; "" if it is the only one.
     """

@@ -102,14 +102,7 @@ def to_client(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 @dataclass(frozen=True)
 class UpstreamAnswer:
-    """An answer that the upstream began to send.
-
-    Attributes:
-        status: status of the answer.
-        content_type: its `Content-Type` header, or "".
-        headers: all headers, as they were sent.
-        response: the open connection; the caller must `close` it.
-    """
+    """An answer that the upstream began to send; the caller must `close` it."""
 
     status: int
     content_type: str
@@ -255,7 +248,6 @@ class ChatApi:
     """The upstream as the page asks it: an API with OpenAI's `/models` and `/chat/completions`.
 
     Attributes:
-        upstream: connections to it.
         key: sent as `Authorization: Bearer`; None sends none.
         seconds: longest silence of the upstream.
     """
