@@ -77,7 +77,9 @@ APIS = tuple(KnownApi(**row) for row in _TABLES["apis"])
 """What one proxy of `run` serves at once."""
 OPENAI = APIS[0]
 PROGRAMS = tuple(Program(**row) for row in _TABLES["programs"])
-"""Programs that read none of the variables, or not surely; all others are led by variables."""
+"""Programs that read none of the variables, or not surely."""
+OTHER = Program((), "where it reads variables such as OPENAI_BASE_URL", [api.name for api in APIS])
+"""All other programs."""
 HOSTS: Sequence[str] = _TABLES["hosts"]
 """Domains of known APIs, with all names below them, to which nothing passes unread."""
 LOGINS: Sequence[str] = _TABLES["logins"]
@@ -86,13 +88,13 @@ OFF = ("", "0", "false")
 """Values of a variable that is not meant to be set."""
 
 
-def program_of(command: Sequence[str]) -> tuple[Program | None, int]:
+def program_of(command: Sequence[str]) -> tuple[Program, int]:
     """Return the row of a command, and where in it the program's own arguments begin.
 
     >>> program_of(["npx", "-y", "@openai/codex@latest", "exec"])[1]
     3
-    >>> program_of(["python", "codex"])
-    (None, 0)
+    >>> program_of(["python", "codex"]) == (OTHER, 0)
+    True
     """
     starts = PurePath(command[0]).name in _TABLES["starters"]
     for place, word in enumerate(command if starts else command[:1]):
@@ -101,7 +103,7 @@ def program_of(command: Sequence[str]) -> tuple[Program | None, int]:
         for row in PROGRAMS:
             if names.intersection(row.names):
                 return row, place + 1
-    return None, 0
+    return OTHER, 0
 
 
 def own_urls(upstreams: Sequence[str]) -> dict[str, str]:
@@ -132,14 +134,13 @@ class Plan:
     Attributes:
         words: the command, as typed.
         place: where in it the arguments of the program begin.
-        program: the program's row, if it is known.
         upstreams: API -> its base URL.
         outside: the environment of `run` itself.
     """
 
     words: tuple[str, ...]
     place: int
-    program: Program | None
+    program: Program
     upstreams: Mapping[KnownApi, str]
     outside: Mapping[str, str]
 
@@ -166,8 +167,6 @@ class Plan:
     @property
     def why_not(self) -> str:
         """Why nothing can be covered; "" if something can."""
-        if self.program is None:
-            return ""
         if not self.program.apis:
             return f"nothing of {self.program.names[0]} can be covered: {self.program.said}"
         set_ = [name for name in self.program.elsewhere if self.outside.get(name, "0") not in OFF]
@@ -175,7 +174,7 @@ class Plan:
 
     def command(self, url: str) -> list[str]:
         """Return the command with the program's own arguments, for a proxy at a URL."""
-        added = [self._filled(each, url) for each in self.program.arguments] if self.program else []
+        added = [self._filled(each, url) for each in self.program.arguments]
         return [*self.words[: self.place], *added, *self.words[self.place :]]
 
     def environment(self, url: str, way_out: str) -> dict[str, str]:
@@ -188,8 +187,8 @@ class Plan:
         found = {**self.outside, **_TABLES["settings"]}
         for api in self.upstreams:
             found |= {name: url + api.mount + path for name, path in api.variables.items()}
-        own = self.program.variables if self.program else {}
-        found |= {name: self._filled(value, url) for name, value in own.items()}
+        own = self.program.variables.items()
+        found |= {name: self._filled(value, url) for name, value in own}
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             found[name] = found[name.lower()] = way_out
         found["NO_PROXY"] = found["no_proxy"] = "127.0.0.1,localhost,::1"
@@ -204,10 +203,8 @@ class Plan:
         """Return what is covered, for the user."""
         if self.why_not:
             return f"sanitizer: {self.why_not}: it runs UNPROTECTED"
-        program = self.program
-        apis = program.apis if program else [api.name for api in self.upstreams]
-        how = program.said if program else "where it reads variables such as OPENAI_BASE_URL"
-        lines = [f"sanitizer: {name}: covered is what it asks of {', '.join(apis)}, {how}"]
+        apis = ", ".join(api.name for api in self.upstreams if api.name in self.program.apis)
+        lines = [f"sanitizer: {name}: covered is what it asks of {apis}, {self.program.said}"]
         if unprotected:
             lines.append("sanitizer: what it sends to these hosts by itself leaves UNPROTECTED")
         else:

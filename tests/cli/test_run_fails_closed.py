@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sanitizer.cli.programs import APIS, HOSTS, LOGINS, PROGRAMS, program_of
+from sanitizer.cli.programs import APIS, HOSTS, LOGINS, OTHER, PROGRAMS, program_of
 from sanitizer.cli.sealed import Sealed
 from sanitizer.proxy import Gate
 from sanitizer.testing.server import RecordingServer
@@ -189,7 +189,7 @@ def test_the_user_s_own_base_urls_are_read_as_each_program_reads_them() -> None:
 )
 def test_flags_come_right_after_the_program_s_name(command: str, place: int) -> None:
     row, found = program_of(command.split())
-    assert (row is not None, found) == (place > 0, place)
+    assert (row is not OTHER, found) == (place > 0, place)
 
 
 def test_every_vendor_of_the_table_is_a_host_that_is_refused() -> None:
