@@ -122,7 +122,7 @@ def run(
         sanitizer, settings, conversation_key=conversation_key(), may_block=vault is not None
     )
     seen = Traffic(app, watched.originals_of)
-    gate = Gate(() if unprotected else plan.refused, LOGINS)
+    gate = Gate(() if unprotected else plan.refused, LOGINS, sealed)
     with (
         Sealed() if sealed else nullcontext() as room,
         _serving(seen, gate, room.sockets if room else None) as (url, way_out),

@@ -36,13 +36,16 @@ class Gate:
     Args:
         refused: domains, with all names below them; "*" in one stands for any characters.
         passed: exceptions.
+        sealed: who asks has no other way to this machine, and shall have none by a name either.
 
     Attributes:
         n_refused: domain -> connections that were refused.
     """
 
-    def __init__(self, refused: Iterable[str], passed: Iterable[str] = ()) -> None:
-        self._refused, self._passed = tuple(refused), frozenset(passed)
+    def __init__(
+        self, refused: Iterable[str], passed: Iterable[str] = (), sealed: bool = False
+    ) -> None:
+        self._refused, self._passed, self._sealed = tuple(refused), frozenset(passed), sealed
         self._proxies = getproxies()
         self.n_refused: Counter[str] = Counter()
 
@@ -78,6 +81,8 @@ class Gate:
                 head = await reader.readuntil(b"\r\n\r\n")
             lines = head[:-4].decode("latin-1").split("\r\n")
             method, target, _ = lines[0].split(" ")
+            if not target.isascii():
+                return  # other letters may become those of a refused host when it is looked up
             tunnels = method == "CONNECT"
             parts = urlsplit(f"//{target}" if tunnels else target)
             if (domain := self.refusal(parts.hostname or "")) is not None:
@@ -114,6 +119,9 @@ class Gate:
         context = ssl.create_default_context() if secure else None
         reader, writer = await asyncio.open_connection(place.hostname, port, ssl=context)
         ends.callback(writer.close)
+        peer = writer.get_extra_info("peername")[0].removeprefix("::ffff:")
+        if self._sealed and other is None and is_loopback(peer):
+            raise ValueError("a name or another spelling of a number leads to this machine")
         if other is None and not lines:
             return reader, writer
         asked = [f"CONNECT {parts.netloc} HTTP/1.1", f"Host: {parts.netloc}"]

@@ -47,11 +47,14 @@ def asked(*pieces: bytes, answers: tuple[bytes, ...] = ()) -> tuple[bytes, Scrip
     connect = asyncio.open_connection
 
     async def go() -> bytes:
-        async with host(answers, got) as behind, served(Gate(["openai.com"])) as port:
+        async with host(answers, got) as behind, served(Gate(["openai.com"], sealed=True)) as port:
 
             async def to_the_host(name: str, port: int, **_: Any) -> Any:
                 opened.append((name, port))
-                return await connect("127.0.0.1", behind)
+                reader, writer = await connect("127.0.0.1", behind)
+                if not name.startswith("here"):
+                    writer.get_extra_info = lambda *_: ("192.0.2.1", port)  # type: ignore[method-assign]
+                return reader, writer
 
             reader, writer = await connect("127.0.0.1", port)
             with pytest.MonkeyPatch.context() as patch:
@@ -87,10 +90,24 @@ def test_a_refused_host_is_never_asked(head: bytes) -> None:
     assert (got, opened) == ([], [])
 
 
-@pytest.mark.parametrize("head", [b"\x16\x03\x01\r\n\r\n", b"CONNECT\r\n\r\n", b"x" * 200_000])
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"\x16\x03\x01\r\n\r\n",
+        b"CONNECT\r\n\r\n",
+        b"x" * 200_000,
+        "CONNECT ªpi.openai.com:443 HTTP/1.1\r\n\r\n".encode("latin-1"),
+    ],
+)
 def test_what_is_no_request_ends_the_connection(head: bytes) -> None:
     with contextlib.suppress(ConnectionError):
         assert asked(head) == (b"", [], [])
+
+
+def test_a_name_that_leads_to_this_machine_is_no_way_in() -> None:
+    said, got, _ = asked(b"CONNECT here.example:80 HTTP/1.1\r\n\r\n", answers=(b"x",))
+    assert said.startswith(b"HTTP/1.1 502 ")
+    assert got in ([], [b""])  # nothing was said there
 
 
 def test_a_tunnel_to_another_host_passes_every_byte() -> None:
