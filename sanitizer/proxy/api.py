@@ -359,17 +359,17 @@ class Api:
             self.callers.audit.refused(who, headers, code)
         except AuditError:
             # Nothing leaves all the same, and the client shall learn of the first error.
-            self.metrics.refusal("audit")
+            self.metrics.refusals.labels("audit").inc()
 
     async def _exchange(self, call: Call) -> None:
         begin = perf_counter()
         exchange = await self.workers.run(len(call.body), lambda: self._filtered(call))
         asked = perf_counter()
-        self.metrics.time("filter", asked - begin)
+        self.metrics.times["filter"].observe(asked - begin)
         if exchange.record.charged:
-            self.metrics.charge(exchange.record.charged)
+            self.metrics.epsilon.inc(exchange.record.charged)
         begun = await self._ask(call, exchange)
-        self.metrics.time("upstream", perf_counter() - asked)
+        self.metrics.times["upstream"].observe(perf_counter() - asked)
         try:
             streams = (
                 exchange.streams and begun.status < 300 and exchange.is_stream(begun.content_type)
@@ -377,7 +377,7 @@ class Api:
             await (self._stream if streams else self._whole)(call, exchange, begun)
         finally:
             begun.close()
-        self.metrics.time("request", perf_counter() - begin)
+        self.metrics.times["request"].observe(perf_counter() - begin)
 
     def _filtered(self, call: Call) -> Exchange:
         exchange = call.caller.filter().request(call.method, call.path, call.headers, call.body)
@@ -471,7 +471,7 @@ class Api:
 
     async def _end_with(self, call: Call, failure: Failure) -> None:
         """End a stream with the event of a failure."""
-        self.metrics.refusal(failure.code)
+        self.metrics.refusals.labels(failure.code).inc()
         event = failure.event(call.endpoint)
         try:
             # A client that does not read must not hold the end of the proxy up.

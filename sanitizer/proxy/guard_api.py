@@ -180,7 +180,7 @@ class GuardApi:
 
     def _redact(self, _: Sanitizer, session: Filter, given: Json) -> Json:
         texts, exchange = redacted(session, _texts(given))
-        self.metrics.charge(exchange.record.charged)
+        self.metrics.epsilon.inc(exchange.record.charged)
         return {"texts": texts}
 
     def _rehydrate(self, session: Sanitizer, _: Filter, given: Json) -> Json:
@@ -212,7 +212,7 @@ class GuardApi:
                 raise RequestRefused("requestType must be chatComplete or complete", "endpoint")
             body = json.dumps(document).encode()
             exchange = session.request("POST", f"/v1/{endpoint}", _JSON, body)
-            self.metrics.charge(exchange.record.charged)
+            self.metrics.epsilon.inc(exchange.record.charged)
             changed = json.loads(exchange.body)
         return {"verdict": True, "transformedData": {part: {"json": changed}}}
 

@@ -524,7 +524,7 @@ class PageApi:
         else:  # what a preview draws is for the preview's table only
             result = paying.sanitize(wish.text, keep=wish.keep)
         if charged:
-            self._metrics.charge(result.record.charged)
+            self._metrics.epsilon.inc(result.record.charged)
             self._of(conversation).add(time.time(), result)
         policy = paying.policy
         risk = self._sanitizers.risk(preview, meter, wish, result)

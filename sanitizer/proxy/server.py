@@ -451,7 +451,7 @@ class ErrorLayer:
             self.metrics.leave()
             if not is_own:
                 status = str(reply.status) if reply.status else "gone"
-                self.metrics.request(endpoint, status)
+                self.metrics.requests.labels(endpoint, status).inc()
 
     async def _answer(self, scope: Scope, receive: Receive, reply: Reply, app: ASGIApp) -> None:
         headers = scope["state"]["headers"]
@@ -466,7 +466,7 @@ class ErrorLayer:
 
     async def _tell(self, failure: Failure, reply: Reply, receive: Receive, endpoint: str) -> None:
         """Answer with a failure, if no answer has begun."""
-        self.metrics.refusal(failure.code)
+        self.metrics.refusals.labels(failure.code).inc()
         if reply.status:
             # Too late: the server closes the connection before the end of the answer, which
             # clients see as broken.

@@ -174,54 +174,48 @@ class Metrics:
     """Counts and times since the start, as Prometheus metrics. Safe for many threads.
 
     Guarantee: labels are fixed words of this package, never text of a request.
+
+    Attributes:
+        requests: that ended, by endpoint and status; "gone" if the client left.
+        refusals: requests that were not answered, by reason.
+        times: of "filter" (sanitizing the request), "upstream" (until the first byte of its
+            answer), and "request" (all of it), in seconds.
+        epsilon: what budgets were charged.
     """
 
     def __init__(self) -> None:
-        self._registry = _Registry()
-
-        def counter(name: str, about: str, *labels: str) -> Counter:
-            return Counter(f"sanitizer_{name}", about, labels, registry=self._registry)
-
-        def histogram(stage: str) -> Histogram:
-            name, about = f"sanitizer_{stage}_seconds", f"Time of the stage: {stage}."
-            return Histogram(name, about, buckets=BOUNDS, registry=self._registry)
-
-        self._requests = counter(
-            "requests", "API requests by endpoint and answer.", "endpoint", "status"
+        self._registry = registry = _Registry()
+        self.requests = Counter(
+            "sanitizer_requests",
+            "API requests by endpoint and answer.",
+            ["endpoint", "status"],
+            registry=registry,
         )
-        self._refusals = counter(
-            "refusals", "Requests that were not answered, by reason.", "reason"
+        self.refusals = Counter(
+            "sanitizer_refusals",
+            "Requests that were not answered, by reason.",
+            ["reason"],
+            registry=registry,
         )
-        self._times = {stage: histogram(stage) for stage in ("filter", "upstream", "request")}
-        self._epsilon = counter("epsilon_spent", "Epsilon charged, in nats.")
+        self.epsilon = Counter(
+            "sanitizer_epsilon_spent", "Epsilon charged, in nats.", registry=registry
+        )
+        self.times = {
+            stage: Histogram(
+                f"sanitizer_{stage}_seconds",
+                f"Time of the stage: {stage}.",
+                buckets=BOUNDS,
+                registry=registry,
+            )
+            for stage in ("filter", "upstream", "request")
+        }
         # The library's gauge cannot be raised and read in one step, as the limit of requests
         # needs, so the number is kept here.
         self._lock = threading.Lock()
         self._under_way = 0
         Gauge(
-            "sanitizer_requests_under_way", "Requests at this moment.", registry=self._registry
+            "sanitizer_requests_under_way", "Requests at this moment.", registry=registry
         ).set_function(lambda: self._under_way)
-
-    def request(self, endpoint: str, status: str) -> None:
-        """Count a request that ended; its status is "gone" if the client left."""
-        self._requests.labels(endpoint, status).inc()
-
-    def refusal(self, reason: str) -> None:
-        """Count a request that was not answered; the reason is a fixed word."""
-        self._refusals.labels(reason).inc()
-
-    def time(self, stage: str, seconds: float) -> None:
-        """Record how long a stage took.
-
-        Args:
-            stage: "filter" (sanitizing the request), "upstream" (until the first byte of its
-                answer), or "request" (all of it).
-        """
-        self._times[stage].observe(seconds)
-
-    def charge(self, epsilon: float) -> None:
-        """Add the epsilon that a budget was charged."""
-        self._epsilon.inc(epsilon)
 
     def enter(self) -> int:
         """Count a request that begins; return how many are under way, this one included."""

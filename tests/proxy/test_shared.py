@@ -89,7 +89,7 @@ def test_epsilon_spent_is_counted() -> None:
 
 def test_the_names_of_metrics_are_fixed_and_each_application_has_its_own() -> None:
     one, other = Metrics(), Metrics()
-    one.request("responses", "200")
+    one.requests.labels("responses", "200").inc()
     families = {f.name: f.type for f in text_string_to_metric_families(one.text().decode())}
     assert families == {
         "sanitizer_requests": "counter",
