@@ -56,12 +56,8 @@ def test_web_pages_of_other_origins_are_refused(
 
 
 def test_its_own_page_may_ask(api: Proxy) -> None:
-    assert (
-        api.client.get(
-            "/page/settings", headers={"origin": f"http://127.0.0.1:{api.port}"}
-        ).status_code
-        == 200
-    )
+    own = {"origin": f"http://127.0.0.1:{api.port}"}
+    assert api.client.get("/page/settings", headers=own).status_code == 200
 
 
 def test_an_allowed_origin_may_ask_and_read(up: Upstream) -> None:
@@ -78,10 +74,8 @@ def test_an_allowed_origin_may_ask_and_read(up: Upstream) -> None:
         assert answer.headers["access-control-allow-origin"] == "https://app.example"
         assert "access-control-allow-credentials" not in answer.headers
         refused = api.chat("x", page)
-        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (
-            401,
-            "https://app.example",
-        )
+        assert refused.status_code == 401
+        assert refused.headers["access-control-allow-origin"] == "https://app.example"
         elsewhere = api.client.options(
             "/v1/chat/completions", headers=asking | {"origin": "https://other.example"}
         )
@@ -91,14 +85,12 @@ def test_an_allowed_origin_may_ask_and_read(up: Upstream) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{}, {"sanitizer_token": TOKEN[:-1]}, {"sanitizer_token": "é"}, {"sanitizer_token": ""}],
+    [{}, {"sanitizer-token": TOKEN[:-1]}, {"sanitizer-token": "é"}, {"sanitizer-token": ""}],
 )
 def test_without_the_token_nothing_is_answered(up: Upstream, given: dict[str, str]) -> None:
     with proxy(up.url, token=TOKEN) as api:
         for path in PATHS:
-            headers = [
-                (name.replace("_", "-").encode(), value.encode()) for name, value in given.items()
-            ]
+            headers = [(name.encode(), value.encode()) for name, value in given.items()]
             answer = api.client.request("POST", path, content=b"{}", headers=headers)
             assert (answer.status_code, answer.json()["error"]["code"]) == (401, "token")
             assert TOKEN[:-1] not in answer.text
@@ -108,10 +100,8 @@ def test_without_the_token_nothing_is_answered(up: Upstream, given: dict[str, st
 
 def test_the_token_goes_beside_the_clients_key_and_no_further(up: Upstream) -> None:
     with proxy(up.url, token=TOKEN) as api:
-        assert (
-            api.chat(MAIL, sanitizer_token=TOKEN, authorization="Bearer sk-client").status_code
-            == 200
-        )
+        answer = api.chat(MAIL, sanitizer_token=TOKEN, authorization="Bearer sk-client")
+        assert answer.status_code == 200
         as_key = api.chat(MAIL, authorization=f"Bearer {TOKEN}")
         assert as_key.status_code == 401
     assert up.requests[0].headers["authorization"] == "Bearer sk-client"
@@ -127,25 +117,22 @@ def test_the_token_is_the_clients_key_where_the_proxy_has_the_upstreams(up: Upst
 
 
 def test_browsers_ask_their_user_for_the_token(up: Upstream) -> None:
-    def basic(password: str) -> dict[str, str]:
-        return {
-            "authorization": "Basic " + base64.b64encode(f"anyone:{password}".encode()).decode()
-        }
+    def basic(password: str) -> str:
+        return "Basic " + base64.b64encode(f"anyone:{password}".encode()).decode()
 
     with proxy(up.url, token=TOKEN) as api:
         asked = api.client.get("/")
         assert (asked.status_code, asked.headers["www-authenticate"][:5]) == (401, "Basic")
-        assert api.client.get("/page/settings", headers=basic(TOKEN)).status_code == 200
-        assert (
-            api.client.get("/metrics", headers={"authorization": f"Bearer {TOKEN}"}).status_code
-            == 200
-        )
-        for wrong in (basic("wrong"), {"authorization": "Basic %%"}, {"authorization": "Basic"}):
-            assert api.client.get("/page/settings", headers=wrong).status_code == 401
-        assert (
-            api.client.post("/v1/responses", json={"input": "x"}, headers=basic(TOKEN)).status_code
-            == 401
-        )
+
+        def status(path: str, authorization: str, method: str = "GET") -> int:
+            headers = {"authorization": authorization, "content-type": "application/json"}
+            return api.client.request(method, path, content=b"{}", headers=headers).status_code
+
+        assert status("/page/settings", basic(TOKEN)) == 200
+        assert status("/metrics", f"Bearer {TOKEN}") == 200
+        for wrong in (basic("wrong"), "Basic %%", "Basic"):
+            assert status("/page/settings", wrong) == 401
+        assert status("/v1/responses", basic(TOKEN), "POST") == 401
     assert not up.raw
 
 
