@@ -31,6 +31,12 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
+@pytest.fixture(autouse=True)
+def upstream_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upstream's key, which configurations of tests name."""
+    monkeypatch.setenv("UPSTREAM_KEY", "sk-of-the-upstream")
+
+
 @pytest.fixture
 def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
     """The Sanitizer of the page that is visited."""

@@ -7,7 +7,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,11 @@ from sanitizer.errors import AuditError, PolicyError
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.audit_log import AuditLog
 from sanitizer.proxy.configuration import Configuration, Tenant, digest_of
-from sanitizer.proxy.server import Listener, create_app, make_server
+from sanitizer.proxy.server import Listener, create_app
 from sanitizer.proxy.tenants import Tenants
 from sanitizer.storage import Budgets, Scope, Vault
 from sanitizer.storage.ledger import DAY
-from tests.proxy.servers import MAIL, Proxy, Upstream, cases, upstream
+from tests.proxy.servers import MAIL, Proxy, Upstream, cases, serving, upstream
 
 ADA, BEA = "a-made-up-key-of-ada", "a-made-up-key-of-bea"
 TRACE = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
@@ -93,28 +93,8 @@ def served(
     path.write_text(text or text_of(up.url))
     made = ProxySettings("http://configured.invalid", **settings)
     tenants = Tenants(path, made, sanitizer_for)
-    server = make_server(create_app(tenants, made), replace(listener, port=0))
-    sock = listener.open()
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
-    thread.start()
-    port = sock.getsockname()[1]
-    try:
-        with httpx.Client(
-            base_url=listener.url(port).replace("127.0.0.1", "localhost"),
-            timeout=20,
-            trust_env=False,
-            verify=verify,
-        ) as client:
-            yield Served(Proxy(port, client), tenants, folder)
-    finally:
-        server.should_exit = True
-        thread.join(30)
-        sock.close()
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UPSTREAM_KEY", "sk-of-the-upstream")
+    with serving(create_app(tenants, made), listener, verify, "localhost") as running:
+        yield Served(running, tenants, folder)
 
 
 @pytest.fixture
