@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from socket import socket
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -31,11 +34,12 @@ from sanitizer.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sanitizer.results import SanitizedText
-    from sanitizer.storage import Entries, MemoryVault, Originals, Vault
+    from sanitizer.cli.sealed import Sealed
+    from sanitizer.proxy import Gate
+    from sanitizer.storage import Entries, Vault
 
-OPENAI = "https://api.openai.com/v1"
-NOT_FOUND, NOT_RUNNABLE = 127, 126  # exit statuses, as shells have them
+NOT_FOUND, NOT_RUNNABLE = 127, 126
+"""Exit statuses, as shells have them."""
 START_SECONDS = 60.0
 MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 
@@ -45,7 +49,7 @@ MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
     context_settings={"allow_interspersed_args": False},
     epilog=examples(
         "sanitizer run -- python my_script.py",
-        "sanitizer run --policy identifiers -- aider",
+        "sanitizer run --policy identifiers -- claude",
         "sanitizer run --upstream http://127.0.0.1:11434/v1 -- ./chat.sh",
     ),
 )
@@ -53,7 +57,19 @@ MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 @click.option(
     "--upstream",
     metavar="URL",
-    help=f"base URL of the API (default: $OPENAI_BASE_URL, or {OPENAI})",
+    multiple=True,
+    help="base URL of an API; NAME=URL for one of anthropic, gemini, ollama and azure"
+    " (default: $OPENAI_BASE_URL and the like, or the vendor's)",
+)
+@click.option(
+    "--sealed",
+    is_flag=True,
+    help="run it in a network of its own, from which only the proxy can be reached (Linux)",
+)
+@click.option(
+    "--unprotected",
+    is_flag=True,
+    help="run it even if nothing of it can be covered, and refuse no hosts of known APIs",
 )
 @setting_options
 @context_option
@@ -62,10 +78,12 @@ MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 @ledger_option
 @vault_option
 @click.option("--reveal", is_flag=True, help="list at the end what left in place of what")
-@click.option("--quiet", is_flag=True, help="say nothing at the end")
+@click.option("--quiet", is_flag=True, help="say nothing at the start and at the end")
 def run(
     command: tuple[str, ...],
-    upstream: str | None,
+    upstream: tuple[str, ...],
+    sealed: bool,
+    unprotected: bool,
     budget: float | None,
     ledger: Path | None,
     vault: Path | None,
@@ -75,31 +93,49 @@ def run(
 ) -> int:
     """Run COMMAND with the proxy between it and its API; return its exit status.
 
-    The proxy takes a free port of this machine; the command finds it by OPENAI_BASE_URL and
-    OPENAI_API_BASE (for an API of Anthropic: ANTHROPIC_BASE_URL). Programs that do not read these
-    variables are not protected: the count of requests at the end tells.
+    The proxy takes a free port of this machine and serves the APIs of OpenAI, Anthropic, Gemini and
+    Ollama at once. The command finds it by variables such as OPENAI_BASE_URL, known programs also
+    by flags. Connections to hosts of known APIs are refused otherwise, for all programs that mind
+    HTTPS_PROXY; with --sealed, for all.
     """
     if not command:
         raise ValueError("say what to run: sanitizer run -- COMMAND")
+    if sealed and unprotected:
+        raise ValueError("--sealed lets nothing leave unprotected: leave out --unprotected")
     check_libraries()
-    from sanitizer.proxy import ProxySettings, create_app
+    from sanitizer.cli.programs import LOGINS, OPENAI, Plan, own_urls
+    from sanitizer.cli.sealed import Sealed
+    from sanitizer.proxy import Gate, ProxySettings, create_app
 
-    upstream = upstream or os.environ.get("OPENAI_BASE_URL") or OPENAI
-    variables = variables_for(upstream)
-    settings = ProxySettings(upstream=upstream)
+    plan = Plan.of(command, os.environ, own_urls(upstream))
+    if plan.why_not and not unprotected:
+        raise ValueError(f"{plan.why_not}; to run it all the same: --unprotected")
+    if not _is_there(command[0]):
+        click.echo(f"sanitizer run: error: {_named(command)} was not found", err=True)
+        return NOT_FOUND
+    settings = ProxySettings(OPENAI.url, page=False, mounts=plan.mounts)
     sanitizer = build_sanitizer(setting, conversation="run", budget=budget, ledger=ledger)
     watched = Watched(open_vault(vault) if vault else None)
-    sanitizer = sanitizer.derive(vault=watched)
+    sanitizer = sanitizer.derive(vault=cast("Vault", watched))
     sanitizer.load()
     app = create_app(
         sanitizer, settings, conversation_key=conversation_key(), may_block=vault is not None
     )
     seen = Traffic(app, watched.originals_of)
-    with _serving(seen) as url:
-        status = _run(command, _environment(variables, url))
+    gate = Gate(() if unprotected else plan.refused, LOGINS, sealed)
+    with (
+        Sealed() if sealed else nullcontext() as room,
+        _serving(seen, gate, room.sockets if room else None) as (url, way_out),
+    ):
+        if not quiet:
+            click.echo(plan.told(_named(command), sealed, unprotected), err=True)
+        status = _run(plan.command(url), plan.environment(url, way_out), room)
     not_started = status in (NOT_FOUND, NOT_RUNNABLE) and not seen.n_requests
     if not (quiet or not_started):
-        click.echo(seen.summary(upstream, watched, sanitizer.spent), err=True)
+        click.echo(seen.summary(watched, sanitizer.spent), err=True)
+        for domain, n in gate.n_refused.items():
+            told = f"{_counted(n, 'connection')} to {domain} refused, nothing was sent"
+            click.echo(f"sanitizer: {told}", err=True)
     if reveal:
         from sanitizer.cli.display import safe
 
@@ -108,35 +144,12 @@ def run(
     return status
 
 
-def variables_for(upstream: str) -> dict[str, str]:
-    """Return the variables that make common clients ask the proxy, with the path each expects.
-
-    Clients of other vendors are left alone: they would send their keys to this upstream.
-
-    >>> variables_for("https://api.openai.com/v1")
-    {'OPENAI_BASE_URL': '/v1', 'OPENAI_API_BASE': '/v1'}
-    """
-    if "anthropic" in (urlsplit(upstream).hostname or ""):
-        return {"ANTHROPIC_BASE_URL": ""}
-    return {"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"}
-
-
-def _environment(variables: dict[str, str], url: str) -> dict[str, str]:
-    """Return the environment of the command; this machine is asked without another proxy."""
-    found = dict(os.environ)
-    found |= {name: url + path for name, path in variables.items()}
-    for name in ("NO_PROXY", "no_proxy"):
-        known = [each for each in found.get(name, "").split(",") if each]
-        found[name] = ",".join(dict.fromkeys([*known, "127.0.0.1", "localhost"]))
-    return found
-
-
 # ---- the proxy, in a thread ----
 
 
 @contextmanager
-def _serving(app: Any) -> Iterator[str]:
-    """Serve on a free port of this machine meanwhile; yield the URL.
+def _serving(app: Any, gate: Gate, sockets: Sequence[socket] | None) -> Iterator[tuple[str, str]]:
+    """Serve meanwhile, on free ports of this machine unless on given sockets; yield both URLs.
 
     Raises:
         ValueError: it does not start.
@@ -144,26 +157,47 @@ def _serving(app: Any) -> Iterator[str]:
     from sanitizer.proxy import Listener, make_server
 
     listener, ready = Listener(port=0), threading.Event()
-    with listener.open() as sock:
+    with ExitStack() as stack:
+        inside, outside = [
+            stack.enter_context(each) for each in sockets or (listener.open(), listener.open())
+        ]
         server = make_server(app, listener, ready.set)
+
+        async def serve() -> None:
+            passing = asyncio.create_task(gate.serve(outside))
+            await server.serve(sockets=[inside])
+            passing.cancel()
+
         # Signals are the main thread's, and go on to the command.
-        thread = threading.Thread(target=lambda: server.run(sockets=[sock]), daemon=True)
+        thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
         thread.start()
         if not ready.wait(START_SECONDS):
             raise ValueError("the proxy did not start")
         try:
-            yield listener.url(sock.getsockname()[1])
+            yield listener.url(inside.getsockname()[1]), listener.url(outside.getsockname()[1])
         finally:
             server.should_exit = True
             thread.join(START_SECONDS)
 
 
-def _run(command: Sequence[str], environment: dict[str, str]) -> int:
-    """Run a command to its end; signals go on to it. Return its exit status, as shells have it."""
+def _named(command: Sequence[str]) -> str:
+    """Return the name of a command that may be shown: a whole line may hold a text."""
+    name = Path(command[0]).name
+    return name if re.fullmatch(r"[\w.+-]{1,80}", name) else "the command"
+
+
+def _is_there(name: str) -> bool:
+    return shutil.which(name) is not None or Path(name).exists()
+
+
+def _run(command: list[str], environment: dict[str, str], room: Sealed | None) -> int:
+    """Run a command to its end; signals go on to it. Return its exit status, as shells have it.
+
+    Args:
+        room: the network to run it in, if it has one of its own.
+    """
     kept: dict[int, Any] = {}
     child: subprocess.Popen[bytes] | None = None
-    # Whoever quotes a whole command line may have a text in it, which is not shown.
-    named = command[0] if re.fullmatch(r"[\w./\\:+-]{1,80}", command[0]) else "the command"
 
     def forward(number: int, frame: Any) -> None:
         # On a terminal Ctrl-C reaches the command by itself, as it does this program.
@@ -175,13 +209,14 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> int:
             if hasattr(signal, name):
                 number = getattr(signal, name)
                 kept[number] = signal.signal(number, forward)
-        child = subprocess.Popen(command, env=environment)
+        if room is None:
+            child = subprocess.Popen(command, env=environment)
+        else:
+            child = room.process
+            room.start(command, environment)
         status = child.wait()
-    except FileNotFoundError:
-        click.echo(f"sanitizer run: error: {named} was not found", err=True)
-        return NOT_FOUND
     except OSError:
-        click.echo(f"sanitizer run: error: {named} cannot be run", err=True)
+        click.echo(f"sanitizer run: error: {_named(command)} cannot be run", err=True)
         return NOT_RUNNABLE
     finally:
         for number, handler in kept.items():
@@ -193,13 +228,11 @@ def _run(command: Sequence[str], environment: dict[str, str]) -> int:
 
 
 class Watched:
-    """Vault that remembers which values were released in this run.
-
-    Args:
-        vault: where everything is kept; None: in this process.
+    """A vault (of this process, if none is given) that remembers what was released in this run.
 
     Attributes:
         pairs: released value -> original; of several conversations with one value, the last.
+        kinds: released value -> class of what it stands for.
     """
 
     def __init__(self, vault: Vault | None) -> None:
@@ -207,36 +240,20 @@ class Watched:
 
         self._vault: Vault = vault or MemoryVault()
         self.pairs: dict[str, str] = {}
+        self.kinds: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    @property
-    def secret(self) -> bytes:
-        return self._vault.secret
-
-    def get(self, key: bytes) -> SanitizedText | None:
-        return self._vault.get(key)
-
-    def put_first(
-        self, key: bytes, result: SanitizedText, conversation: str | None = None
-    ) -> SanitizedText:
-        return self._vault.put_first(key, result, conversation)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._vault, name)
 
     @contextmanager
     def edit(self, conversation: str) -> Iterator[Entries]:
         with self._vault.edit(conversation) as table:
             yield table
-            used = table.used
         with self._lock:
-            self.pairs |= used
-
-    def originals(self, conversation: str) -> Originals:
-        return self._vault.originals(conversation)
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        return self._vault.known(conversation, forms)
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        return self._vault.scratch(conversation)
+            self.pairs |= table.used
+            kinds = table.kinds(table.used.values())
+            self.kinds |= {value: kinds.get(o, "OTHER") for value, o in table.used.items()}
 
     def originals_of(self) -> set[str]:
         """Return what was replaced so far."""
@@ -284,20 +301,22 @@ class Traffic:
         text = b"".join(said).decode("utf-8", "replace")
         self.came_back |= {each for each in self._originals() if _within(each, text)}
 
-    def summary(self, upstream: str, vault: Watched, spent: float) -> str:
+    def summary(self, vault: Watched, spent: float) -> str:
         """Return what left and what came back in two lines, without text of either."""
         refused = self.n_requests - self.n_answered
         lines = [
-            f"sanitizer: {_counted(self.n_requests, 'request')} to {upstream}, "
+            f"sanitizer: {_counted(self.n_requests, 'request')}, "
             f"{self.n_answered} answered" + (f", {refused} refused or failed" if refused else "")
         ]
         if not self.n_requests:
             lines.append("sanitizer: the command did not use the proxy, so nothing was protected")
             return "\n".join(lines)
         n = len(vault.originals_of())
+        kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(vault.kinds.values()).most_common())
         lines.append(
-            f"sanitizer: {_counted(n, 'private thing')} left as stand-ins, "
-            f"{len(self.came_back)} came back in answers; epsilon {spent:g} charged in all"
+            f"sanitizer: {_counted(n, 'private thing')} left as stand-ins"
+            + (f" ({kinds})" if kinds else "")
+            + f", {len(self.came_back)} came back in answers; epsilon {spent:g} charged in all"
         )
         return "\n".join(lines)
 

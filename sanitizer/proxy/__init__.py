@@ -10,6 +10,7 @@ from sanitizer import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.proxy.access import ProxySettings as ProxySettings
+    from sanitizer.proxy.gate import Gate as Gate
     from sanitizer.proxy.server import Listener as Listener
     from sanitizer.proxy.server import create_app as create_app
     from sanitizer.proxy.server import make_server as make_server
@@ -20,12 +21,8 @@ else:
         __name__,
         {
             "access": ("ProxySettings",),
-            "server": (
-                "create_app",
-                "Listener",
-                "make_server",
-                "run",
-            ),
+            "gate": ("Gate",),
+            "server": ("create_app", "Listener", "make_server", "run"),
             "tenants": ("Tenants",),
         },
     )

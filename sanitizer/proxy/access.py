@@ -57,6 +57,8 @@ class ProxySettings:
             upstream or the client.
         page: True to serve the page.
         ca: PEM file of the certificates to trust for the upstream instead of the usual ones.
+        mounts: (path, base URL) of other APIs: what is asked for below the path goes to that URL,
+            and below none of them nothing is let through. Without any, all goes to `upstream`.
 
     Raises:
         ValueError: naming argument and value, but never the value of key or token.
@@ -72,11 +74,20 @@ class ProxySettings:
     timeout: float = 600.0
     page: bool = True
     ca: Path | None = None
+    mounts: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        _check_upstream(self.upstream)
+        for url in (self.upstream, *(url for _, url in self.mounts)):
+            check_base_url("upstream", url)
+            if endpoint_of(urlsplit(url).path.rstrip("/")) != "other":
+                raise ValueError(
+                    "upstream must be the base URL, which ends before the endpoint, "
+                    "as in https://api.openai.com/v1"
+                )
         for name in ("key", "token"):
-            _check_secret(name, getattr(self, name))
+            value = getattr(self, name)
+            if value is not None and not re.fullmatch(r"[!-~]+", value):
+                raise ValueError(f"{name} must be visible ASCII without spaces, and not empty")
         if self.token is not None and len(self.token) < MIN_TOKEN:
             raise ValueError(
                 f"token must have at least {MIN_TOKEN} characters, got {len(self.token)}"
@@ -89,20 +100,6 @@ class ProxySettings:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
         if not (isfinite(self.timeout) and self.timeout > 0):
             raise ValueError(f"timeout must be finite and positive, got {self.timeout!r}")
-
-
-def _check_upstream(url: str) -> None:
-    check_base_url("upstream", url)
-    if endpoint_of(urlsplit(url).path.rstrip("/")) != "other":
-        raise ValueError(
-            "upstream must be the base URL, which ends before the endpoint, "
-            "as in https://api.openai.com/v1"
-        )
-
-
-def _check_secret(name: str, value: str | None) -> None:
-    if value is not None and not re.fullmatch(r"[!-~]+", value):
-        raise ValueError(f"{name} must be visible ASCII without spaces, and not empty")
 
 
 def plain_headers(scope: Scope) -> dict[str, str]:
@@ -159,12 +156,8 @@ class AccessCheck:
             raise RequestRefused(
                 "this Host is not one of the proxy's own names (--allow-host)", "host", 403
             )
-        own_origin = f"{scope['scheme']}://{host}"
-        if origin is not None and origin != own_origin and origin not in self._origins:
-            raise RequestRefused(
-                "web pages of this origin may not ask (--allow-origin)", "origin", 403
-            )
-        if origin is None and _from_another_site(headers):
+        known = {f"{scope['scheme']}://{host}", *self._origins}
+        if _from_another_site(headers) if origin is None else origin not in known:
             raise RequestRefused(
                 "web pages of other origins may not ask (--allow-origin)", "origin", 403
             )

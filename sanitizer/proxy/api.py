@@ -12,12 +12,12 @@ import traceback
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from math import ceil
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from sanitizer.errors import (
@@ -34,13 +34,10 @@ from sanitizer.errors import (
 )
 from sanitizer.proxy.access import Headers, ProxySettings
 from sanitizer.proxy.shared import HEADER, Metrics, Workers
-from sanitizer.proxy.tenants import Caller, Callers
+from sanitizer.proxy.tenants import Anyone, Caller, Tenants
 from sanitizer.proxy.upstream import (
     SILENT,
     UpstreamAnswer,
-    speaks_gemini,
-    speaks_messages,
-    speaks_ollama,
     target,
     to_client,
     to_upstream,
@@ -49,6 +46,7 @@ from sanitizer.wire import (
     EventStream,
     Exchange,
     endpoint_of,
+    format_of,
     may_settle,
     record_headers,
 )
@@ -57,22 +55,55 @@ Result = TypeVar("Result")
 log = logging.getLogger("sanitizer.proxy")
 
 LAST_EVENT_SECONDS = 1.0
-DRAIN_SECONDS = 2.0
-UNWATCHED_SECONDS = 0.02  # what is answered sooner is answered, whether or not the client is there
+"""Time that a client may take for the event that ends a stream."""
+UNWATCHED_SECONDS = 0.02
+"""What is answered sooner is answered, whether or not the client is there."""
 
 JSON: Headers = [(b"content-type", b"application/json")]
-NO_RETRY = (b"x-should-retry", b"false")  # the SDKs obey this before they look at the status
-_REFUSED = {BudgetExceeded: "budget_exceeded", NotCertified: "not_certified", PolicyError: "policy"}
-_FAILED = {VaultError: "vault", LedgerError: "ledger", ModelError: "model", AuditError: "audit"}
-_GOOGLE = {
-    401: "UNAUTHENTICATED",
-    403: "PERMISSION_DENIED",
-    404: "NOT_FOUND",
-    429: "RESOURCE_EXHAUSTED",
-    503: "UNAVAILABLE",
-    504: "DEADLINE_EXCEEDED",
+RETRY_AFTER = 1.0
+"""Seconds, where the error itself says nothing."""
+_CODES = {
+    BudgetExceeded: "budget_exceeded",
+    NotCertified: "not_certified",
+    PolicyError: "policy",
+    VaultError: "vault",
+    LedgerError: "ledger",
+    ModelError: "model",
+    AuditError: "audit",
 }
-RETRY_AFTER = 1.0  # seconds, where the error itself says nothing
+_REFUSALS = (BudgetExceeded, NotCertified, PolicyError)
+_KINDS: Mapping[str, tuple[str, str, Mapping[int, str]]] = {
+    "openai": (
+        "invalid_request_error",
+        "server_error",
+        {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"},
+    ),
+    "anthropic": (
+        "invalid_request_error",
+        "api_error",
+        {
+            401: "authentication_error",
+            403: "permission_error",
+            404: "not_found_error",
+            413: "request_too_large",
+            429: "rate_limit_error",
+            504: "timeout_error",
+        },
+    ),
+    "gemini": (
+        "INVALID_ARGUMENT",
+        "INTERNAL",
+        {
+            401: "UNAUTHENTICATED",
+            403: "PERMISSION_DENIED",
+            404: "NOT_FOUND",
+            429: "RESOURCE_EXHAUSTED",
+            503: "UNAVAILABLE",
+            504: "DEADLINE_EXCEEDED",
+        },
+    ),
+}
+"""Format -> names of kinds of errors: of requests, of servers, and of single statuses."""
 
 
 # ---- errors as answers ----
@@ -110,70 +141,44 @@ class Failure:
             missing = error.status_code == 404
             what = "no such page" if missing else "this method does not fit this address"
             return cls(error.status_code, what, "page")
-        for kind, code in _REFUSED.items():
-            if isinstance(error, kind):
-                return cls(403, str(error), code)
-        code = next((code for kind, code in _FAILED.items() if isinstance(error, kind)), "internal")
+        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), "internal")
+        if isinstance(error, _REFUSALS):
+            return cls(403, str(error), code)
         if isinstance(error, SanitizerError) and error.retry_after is not None:
             told = f"the proxy's storage does not answer ({code}); nothing was sent, try again"
             return cls(503, told, code, True, error.retry_after)
         return cls(500, f"the proxy failed ({code}); its log says how", code)
 
-    @property
-    def type(self) -> str:
-        """Kind of error, by the API's name for it."""
-        if self.code == "budget_exceeded":
-            return "insufficient_quota"
-        by_status = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-        return by_status.get(
-            self.status, "server_error" if self.status >= 500 else "invalid_request_error"
-        )
-
-    def as_dict(self) -> dict[str, str | None]:
-        """Return the API's error object."""
-        return {"message": self.message, "type": self.type, "param": None, "code": self.code}
-
-    def body(self, endpoint: str = "other") -> bytes:
+    def document(self, endpoint: str = "other") -> dict[str, Any]:
         """Return the body of the answer, in the shape of the endpoint's API."""
-        if speaks_ollama(endpoint):
-            return json.dumps({"error": self.message, "code": self.code}).encode()
-        if speaks_gemini(endpoint):
-            name = _GOOGLE.get(
-                self.status, "INTERNAL" if self.status >= 500 else "INVALID_ARGUMENT"
-            )
-            told = {"code": self.status, "message": self.message, "status": name}
-            return json.dumps({"error": {**told, "details": [{"reason": self.code}]}}).encode()
-        if not speaks_messages(endpoint):
-            return json.dumps({"error": self.as_dict()}).encode()
-        by_status = {
-            401: "authentication_error",
-            403: "permission_error",
-            404: "not_found_error",
-            413: "request_too_large",
-            429: "rate_limit_error",
-            504: "timeout_error",
-        }
-        kind = by_status.get(
-            self.status, "api_error" if self.status >= 500 else "invalid_request_error"
-        )
-        inside = {"type": kind, "message": self.message, "code": self.code}
-        return json.dumps({"type": "error", "error": inside}).encode()
+        form = format_of(endpoint)
+        if form == "ollama":
+            return {"error": self.message, "code": self.code}
+        of_request, of_server, by_status = _KINDS[form]
+        kind = by_status.get(self.status, of_server if self.status >= 500 else of_request)
+        if form == "gemini":
+            told = {"code": self.status, "message": self.message, "status": kind}
+            return {"error": {**told, "details": [{"reason": self.code}]}}
+        if form == "anthropic":
+            inside = {"type": kind, "message": self.message, "code": self.code}
+            return {"type": "error", "error": inside}
+        kind = "insufficient_quota" if self.code == "budget_exceeded" else kind
+        said = {"message": self.message, "type": kind, "param": None, "code": self.code}
+        return {"error": said}
 
     def event(self, endpoint: str) -> bytes:
-        """Return one event that ends a stream, which the SDKs raise as an error.
+        """Return one event that ends a stream, which the SDKs raise as an error."""
+        document = self.document(endpoint)
+        if endpoint == "responses":  # whose events have a type, and its fields beside it
+            document = {**document["error"], "type": "error", **document}
+        body = json.dumps(document).encode()
+        if format_of(endpoint) == "ollama":
+            return body + b"\n"
+        is_named = endpoint == "responses" or format_of(endpoint) == "anthropic"
+        return b"event: error\n" * is_named + b"data: " + body + b"\n\n"
 
-        Args:
-            endpoint: name of the endpoint, as `endpoint_of` gives it: streams of "responses" have
-                error events with a type, the others do not.
-        """
-        if endpoint == "responses":
-            typed = {**self.as_dict(), "type": "error", "error": self.as_dict()}
-            return b"event: error\ndata: " + json.dumps(typed).encode() + b"\n\n"
-        if speaks_messages(endpoint):
-            return b"event: error\ndata: " + self.body(endpoint) + b"\n\n"
-        if speaks_ollama(endpoint):
-            return self.body(endpoint) + b"\n"
-        return b"data: " + self.body(endpoint) + b"\n\n"
+
+SHUTDOWN = Failure(503, "the proxy is shutting down", "shutdown", retry=True)
 
 
 def log_failure(error: Exception) -> None:
@@ -201,12 +206,10 @@ async def answer(send: Send, status: int, body: bytes, headers: Headers = JSON) 
     await send({"type": "http.response.body", "body": body})
 
 
-async def answer_failure(send: Send, failure: Failure, endpoint: str = "other") -> None:
-    """Send an error in the endpoint's shape, and tell the SDKs if they should not try again."""
-    retry = [] if failure.retry else [NO_RETRY]
-    if failure.status in (429, 503):
-        retry.append((b"retry-after", str(max(1, ceil(failure.retry_after))).encode()))
-    await answer(send, failure.status, failure.body(endpoint), [*JSON, *retry])
+def json_answer(value: Mapping[str, Any]) -> Response:
+    """Return an answer of the proxy's own endpoints, which no cache keeps."""
+    body = json.dumps(value, allow_nan=False)
+    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
 
 # ---- requests, read within limits ----
@@ -216,64 +219,50 @@ class ClientGone(Exception):
     """The client closed the connection: nobody waits for an answer."""
 
 
-async def read_body(
-    receive: Receive, headers: Mapping[str, str], most: int, seconds: float
-) -> bytes:
+async def read_body(receive: Receive, headers: Mapping[str, str], settings: ProxySettings) -> bytes:
     """Return the whole body of a request.
 
-    Args:
-        receive: source of the request's messages.
-        headers: headers of the request, by lower-case name.
-        most: largest body, in bytes.
-        seconds: time within which the body must arrive.
-
     Raises:
-        RequestRefused: 413 as soon as more than `most` bytes were sent or announced; 408 if the
-            body takes too long.
+        RequestRefused: 413 as soon as more than `max_body` bytes were sent or announced; 408 if
+            the body takes longer than `timeout`.
         ClientGone: the client left before the end of the body.
     """
-    announced = headers.get("content-length", "0")
+    announced, most = headers.get("content-length", "0"), settings.max_body
     # 18 digits at most, since Python refuses to read numbers of thousands of digits.
     if not announced.isdecimal() or len(announced) > 18 or int(announced) > most:
         raise _too_large(most)
-    pieces: list[bytes] = []
-    size = 0
+    body = bytearray()
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(settings.timeout):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise ClientGone
-                pieces.append(message.get("body", b""))
-                size += len(pieces[-1])
-                if size > most:
+                body += message.get("body", b"")
+                if len(body) > most:
                     raise _too_large(most)
                 if not message.get("more_body", False):
-                    return b"".join(pieces)
+                    return bytes(body)
     except TimeoutError:
-        raise RequestRefused(
-            "the body of the request did not arrive in time", "timeout", 408
-        ) from None
+        told = "the body of the request did not arrive in time"
+        raise RequestRefused(told, "timeout", 408) from None
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """Return the object in a body; refuse any other one."""
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        raise RequestRefused("malformed JSON", "json") from None
+    if not isinstance(given, dict):
+        raise RequestRefused("a request must be a JSON object", "json")
+    return given
 
 
 def _too_large(most: int) -> RequestRefused:
     return RequestRefused(
         f"a request's body may have at most {most} bytes; nothing was sent", "size", 413
     )
-
-
-async def drain(receive: Receive) -> None:
-    """Read the rest of a body for a moment and drop it.
-
-    A client that only sends would not see its answer otherwise.
-    """
-    try:
-        async with asyncio.timeout(DRAIN_SECONDS):
-            while (message := await receive())["type"] == "http.request":
-                if not message.get("more_body", False):
-                    break
-    except TimeoutError:
-        pass
 
 
 async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
@@ -318,24 +307,21 @@ class Call:
     """One request of a client, read in full, with the channel of its answer.
 
     Attributes:
-        method: method of the request.
         path: path and query, for the filter.
-        url: URL to ask the upstream for.
-        caller: who asks, and what holds for them.
-        headers: headers of the request, by lower-case name.
-        body: the whole body.
-        send: sends the answer's messages.
+        url: what the upstream is asked for.
     """
 
     method: str
     path: str
     url: str
+    endpoint: str
     caller: Caller
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     send: Send = field(repr=False)
 
 
+@dataclass(frozen=True)
 class Api:
     """ASGI application that answers every path but those of the page and the proxy itself.
 
@@ -343,52 +329,46 @@ class Api:
     `to_upstream` lists, or nothing.
     """
 
-    def __init__(
-        self,
-        settings: ProxySettings,
-        callers: Callers,
-        workers: Workers,
-        metrics: Metrics,
-    ) -> None:
-        self._settings = settings
-        self._callers = callers
-        self._workers = workers
-        self._metrics = metrics
+    settings: ProxySettings
+    callers: Anyone | Tenants
+    workers: Workers
+    metrics: Metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope["state"]["headers"]
         raw_path = scope["raw_path"].decode("latin-1")
         who: Mapping[str, str] = {}
         try:
-            caller = self._callers.caller(headers, scope["state"].get("certificate"))
+            certificate = scope["state"].get("certificate")
+            caller = self.callers.caller(headers, certificate, raw_path)
             who = caller.who
-            path, url = target(caller.upstream.url, raw_path, scope["query_string"])
-            settings = self._settings
-            body = await read_body(receive, headers, settings.max_body, settings.timeout)
-            call = Call(scope["method"], path, url, caller, headers, body, send)
+            path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
+            body = await read_body(receive, headers, self.settings)
+            named = endpoint_of(path)
+            call = Call(scope["method"], path, url, named, caller, headers, body, send)
             await while_client_waits(self._exchange(call), receive)
         except Exception as error:
-            if self._callers.audit.is_on and not isinstance(error, ClientGone | AuditError):
+            if self.callers.audit.is_on and not isinstance(error, ClientGone | AuditError):
                 code = Failure.of(error).code
-                await self._workers.run(0, lambda: self._refused(who, headers, code))
+                await self.workers.run(0, lambda: self._refused(who, headers, code))
             raise
 
     def _refused(self, who: Mapping[str, str], headers: Mapping[str, str], code: str) -> None:
         try:
-            self._callers.audit.refused(who, headers, code)
+            self.callers.audit.refused(who, headers, code)
         except AuditError:
             # Nothing leaves all the same, and the client shall learn of the first error.
-            self._metrics.refusal("audit")
+            self.metrics.refusals.labels("audit").inc()
 
     async def _exchange(self, call: Call) -> None:
         begin = perf_counter()
-        exchange = await self._workers.run(len(call.body), lambda: self._filtered(call))
+        exchange = await self.workers.run(len(call.body), lambda: self._filtered(call))
         asked = perf_counter()
-        self._metrics.time("filter", asked - begin)
+        self.metrics.times["filter"].observe(asked - begin)
         if exchange.record.charged:
-            self._metrics.charge(exchange.record.charged)
+            self.metrics.epsilon.inc(exchange.record.charged)
         begun = await self._ask(call, exchange)
-        self._metrics.time("upstream", perf_counter() - asked)
+        self.metrics.times["upstream"].observe(perf_counter() - asked)
         try:
             streams = (
                 exchange.streams and begun.status < 300 and exchange.is_stream(begun.content_type)
@@ -396,40 +376,34 @@ class Api:
             await (self._stream if streams else self._whole)(call, exchange, begun)
         finally:
             begun.close()
-        self._metrics.time("request", perf_counter() - begin)
+        self.metrics.times["request"].observe(perf_counter() - begin)
 
     def _filtered(self, call: Call) -> Exchange:
         exchange = call.caller.filter().request(call.method, call.path, call.headers, call.body)
-        self._callers.audit.sent(call.caller.who, call.headers, exchange.record)
+        self.callers.audit.sent(call.caller.who, call.headers, exchange.record)
         return exchange
 
     async def _ask(self, call: Call, exchange: Exchange) -> UpstreamAnswer:
-        caller, endpoint = call.caller, endpoint_of(call.path)
-        headers = to_upstream(
-            call.headers,
-            caller.key,
-            exchange.body,
-            exchange.streams,
-            endpoint,
-            caller.headers,
-            exchange.stream_type,
-        )
+        there, body = call.caller.upstream, exchange.body
+        accept = exchange.stream_type if exchange.streams else "application/json"
+        headers = to_upstream(call.headers, there.key, body, accept, call.endpoint, there.passed)
         try:
-            async with asyncio.timeout(self._settings.timeout):
-                return await caller.upstream.send(call.method, call.url, headers, exchange.body)
+            async with asyncio.timeout(self.settings.timeout):
+                return await there.send(call.method, call.url, headers, body)
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
 
     async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
-        body = await begun.whole(self._settings.timeout)
+        body = await begun.whole(self.settings.timeout)
         content_type = begun.content_type
         if begun.status >= 300 and "json" not in content_type:
             # An error page of something before the API, whose text no client could read.
             message = f"the upstream answered with status {begun.status} and no JSON"
-            restored = Failure(begun.status, message, "upstream").body(endpoint_of(call.path))
+            failure = Failure(begun.status, message, "upstream")
+            restored = json.dumps(failure.document(call.endpoint)).encode()
             content_type = "application/json"
         else:
-            restored = await self._workers.run(
+            restored = await self.workers.run(
                 len(body), lambda: exchange.response(begun.status, begun.content_type, body)
             )
         shown = [*to_client(begun.headers), *_record_headers(call, exchange)]
@@ -447,19 +421,25 @@ class Api:
             *to_client(begun.headers),
             *_record_headers(call, exchange),
         ]
+        events = exchange.stream(begun.content_type)
         await call.send({"type": "http.response.start", "status": begun.status, "headers": headers})
         try:
-            last = await self._events(call, exchange, begun)
-        except asyncio.CancelledError:
-            await self._end_with(
-                call, Failure(503, "the proxy is shutting down", "shutdown", retry=True)
-            )
-            raise
-        except TimeoutError:
-            await self._end_with(call, Failure.of(UpstreamError(SILENT, 504)))
-        except Exception as error:
-            log_failure(error)
-            await self._end_with(call, Failure.of(error))
+            last = await self._passed_on(call, events, begun)
+        except BaseException as error:
+            failure = Failure.of(UpstreamError(SILENT, 504))
+            if isinstance(error, asyncio.CancelledError):
+                failure = SHUTDOWN
+            elif not isinstance(error, TimeoutError):
+                failure = Failure.of(error)
+                if isinstance(error, Exception):
+                    log_failure(error)
+            try:  # an application may send back what came of it
+                await self.workers.run(0, events.leave)
+            except Exception as later:
+                log_failure(later)
+            await self._end_with(call, failure)
+            if not isinstance(error, Exception):
+                raise
         else:
             await call.send({"type": "http.response.body", "body": last})
 
@@ -476,7 +456,7 @@ class Api:
             raise
 
     async def _passed_on(self, call: Call, events: EventStream, begun: UpstreamAnswer) -> bytes:
-        loop, seconds = asyncio.get_running_loop(), self._settings.timeout
+        loop, seconds = asyncio.get_running_loop(), self.settings.timeout
         begins = True
         async with asyncio.timeout(seconds) as limit:
             while chunk := await begun.more():
@@ -488,7 +468,7 @@ class Api:
                     # At its beginning and its end a stream asks the vault, which may be a database.
                     if begins or may_settle(piece):
                         begins = False
-                        shown = await self._workers.run(len(piece), partial(events.feed, piece))
+                        shown = await self.workers.run(len(piece), partial(events.feed, piece))
                     else:
                         shown = events.feed(piece)
                     if shown:
@@ -496,12 +476,12 @@ class Api:
                             {"type": "http.response.body", "body": shown, "more_body": True}
                         )
                 limit.reschedule(loop.time() + seconds)
-            return await self._workers.run(0, events.finish)
+            return await self.workers.run(0, events.finish)
 
     async def _end_with(self, call: Call, failure: Failure) -> None:
         """End a stream with the event of a failure."""
-        self._metrics.refusal(failure.code)
-        event = failure.event(endpoint_of(call.path))
+        self.metrics.refusals.labels(failure.code).inc()
+        event = failure.event(call.endpoint)
         try:
             # A client that does not read must not hold the end of the proxy up.
             async with asyncio.timeout(LAST_EVENT_SECONDS):

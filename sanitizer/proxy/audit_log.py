@@ -14,11 +14,12 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from sanitizer.errors import AuditError, VaultError
+from sanitizer.storage import PostgresStore
 from sanitizer.wire import WireRecord
 
 COUNTED = (
@@ -33,20 +34,12 @@ EXPORT_EVERY_MILLISECONDS = 1000.0
 """How long entries wait for others to be sent with."""
 
 
-class Store(Protocol):
-    """A database that keeps the log."""
-
-    def audit(self, entry: dict[str, object]) -> None:
-        """Append an entry. Raises VaultError."""
-
-
 class AuditLog:
     """Log of requests. Safe for many threads; `reopen` after the file was moved.
 
     Args:
         to: "stdout", "file:PATH", "database", or "" for none.
         store: the database, if it is that.
-        now: the time, for tests.
         copy: gets each entry too, once it is written.
 
     Attributes:
@@ -59,14 +52,12 @@ class AuditLog:
     def __init__(
         self,
         to: str = "",
-        store: Store | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        store: PostgresStore | None = None,
         copy: Collector | None = None,
     ) -> None:
         self._path = to.removeprefix("file:") if to.startswith("file:") else None
         self._store = store if to == "database" else None
         self.is_on = bool(to)
-        self._now = now
         self._copy = copy
         self._file: int | None = None
         self._lock = threading.Lock()
@@ -113,9 +104,10 @@ class AuditLog:
     ) -> None:
         if not self.is_on:
             return
-        at = self._now().isoformat(timespec="milliseconds")
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
         entry: dict[str, object] = {"at": at, "event": event, **who, **values}
-        if trace := _TRACE.fullmatch(headers.get("traceparent", "")):
+        traceparent = headers.get("traceparent", "")
+        if trace := _TRACE.fullmatch(traceparent):
             entry["trace"] = trace[1]
         try:
             self._put(entry)
@@ -126,7 +118,7 @@ class AuditLog:
         except (OSError, ValueError) as error:
             raise AuditError(f"the audit log cannot be written: {type(error).__name__}") from None
         if self._copy is not None:
-            self._copy.add(entry, headers.get("traceparent", "") if trace else "")
+            self._copy.add(entry, traceparent if trace else "")
 
     def _put(self, entry: dict[str, object]) -> None:
         if self._store is not None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -185,31 +186,25 @@ class _Table:
         found: dict[str, Any] = self.take(key, dict) or {}
         if not all(isinstance(each, dict) for each in found.values()):
             raise self.wrong(key, "must hold tables")
-        return {name: self._inner(f"{key}.{name}", each) for name, each in found.items()}
-
-    def table(self, key: str) -> _Table:
-        """Return a table, empty if it is missing."""
-        return self._inner(key, self.take(key, dict) or {})
+        return {name: self.inner(f"{key}.{name}", each) for name, each in found.items()}
 
     def listed(self, key: str) -> list[_Table]:
         """Return an array of tables."""
         found: list[Any] = self.take(key, list) or []
         if not all(isinstance(each, dict) for each in found):
             raise self.wrong(key, "must be written [[" + key + "]]")
-        return [self._inner(f"{key}[{i}]", each) for i, each in enumerate(found, 1)]
+        return [self.inner(f"{key}[{i}]", each) for i, each in enumerate(found, 1)]
+
+    def inner(self, key: str, values: dict[str, Any] | None = None) -> _Table:
+        """Return a table in this one, empty if it is missing."""
+        found = self.take(key, dict) or {} if values is None else values
+        return _Table(found, f"{self.where}: {key}", self.folder)
 
     def secret(self, key: str) -> str | None:
         """Return a secret from where the value says it is kept."""
         source = self.take(key, str)
-        try:
+        with self.naming(key):
             return None if source is None else read_secret(source, self.folder)
-        except ValueError as error:
-            raise self.wrong(key, f"cannot be used: {error}") from None
-
-    def path(self, key: str) -> Path | None:
-        """Return a path, relative to the folder of the file."""
-        value = self.take(key, str)
-        return None if value is None else self.folder / value
 
     def rest(self) -> dict[str, Any]:
         """Return all that was not taken, and take it."""
@@ -221,16 +216,20 @@ class _Table:
         if self._values:
             unknown = min(self._values)
             near = get_close_matches(unknown, self._known, 1)
-            raise self.wrong(
-                unknown, f"is unknown; did you mean {near[0]}?" if near else "is unknown"
-            )
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise self.wrong(unknown, f"is unknown{hint}")
 
     def wrong(self, key: str, what: str) -> PolicyError:
         """Return the error that names a key."""
         return PolicyError(f"{self.where}: {key} {what}")
 
-    def _inner(self, key: str, values: dict[str, Any]) -> _Table:
-        return _Table(values, f"{self.where}: {key}", self.folder)
+    @contextmanager
+    def naming(self, key: str, what: str = "cannot be used") -> Iterator[None]:
+        """Let an error of a value name its key."""
+        try:
+            yield
+        except (PolicyError, ValueError) as error:
+            raise self.wrong(key, f"{what}: {error}") from None
 
 
 def _configuration(top: _Table) -> Configuration:
@@ -241,10 +240,8 @@ def _configuration(top: _Table) -> Configuration:
     if not tenants:
         raise top.wrong("tenants", "must name at least one, as [[tenants]]")
     _check_distinct(top, tenants)
-    storage, audit = top.table("storage"), top.table("audit")
-    found = Configuration(
-        tenants, upstreams, _limits(top.table("limits")), _storage(storage), *_audit(audit)
-    )
+    storage, audit, limits = (top.inner(key) for key in ("storage", "audit", "limits"))
+    found = Configuration(tenants, upstreams, _limits(limits), _storage(storage), *_audit(audit))
     top.end()
     if found.audit == "database" and found.storage is None:
         raise audit.wrong("to", "needs [storage] to be a database")
@@ -263,19 +260,16 @@ def _check_distinct(top: _Table, tenants: tuple[Tenant, ...]) -> None:
 
 
 def _upstream(table: _Table) -> UpstreamPlace:
-    url = table.need("url", str)
-    try:
+    url, ca = table.need("url", str), table.take("ca", str)
+    with table.naming("url", "is no base URL"):
         check_base_url("url", url)
-    except ValueError as error:
-        raise PolicyError(f"{table.where}: {error}") from None
     headers = [name.lower() for name in table.names("headers")]
     if not all(_HEADER.fullmatch(name) and name not in _NEVER_PASSED for name in headers):
         raise table.wrong("headers", "must be names of headers that may pass")
-    place = UpstreamPlace(
-        url, table.secret("key"), table.path("ca"), frozenset({*TRACES, *headers})
-    )
+    authorities = None if ca is None else table.folder / ca
+    key, passed = table.secret("key"), frozenset({*TRACES, *headers})
     table.end()
-    return place
+    return UpstreamPlace(url, key, authorities, passed)
 
 
 def _tenant(table: _Table, upstreams: Mapping[str, UpstreamPlace]) -> Tenant:
@@ -306,20 +300,16 @@ def _tenant(table: _Table, upstreams: Mapping[str, UpstreamPlace]) -> Tenant:
 
 def _policy(table: _Table) -> Policy:
     name = table.take("policy", str) or "balanced"
-    try:
+    with table.naming("policy"):
         return Policy.load(table.folder / name if name.endswith(".toml") else name)
-    except (PolicyError, ValueError) as error:
-        raise table.wrong("policy", f"cannot be used: {error}") from None
 
 
 def _key_digest(table: _Table, value: str) -> str:
     """Return the digest of a key: as it is written, or of a secret kept elsewhere."""
     if value.startswith("sha256:"):
         return _digest(table, "keys", value)
-    try:
+    with table.naming("keys", "(sha256:HEX or a secret) cannot be used"):
         secret = read_secret(value, table.folder)
-    except ValueError as error:
-        raise table.wrong("keys", f"(sha256:HEX or a secret) cannot be used: {error}") from None
     if len(secret) < MIN_KEY:
         raise table.wrong("keys", f"must have at least {MIN_KEY} characters")
     return digest_of(secret)
@@ -338,10 +328,8 @@ def digest_of(secret: str | bytes) -> str:
 
 def _scope(table: _Table, text: str, key: str = "scopes") -> Scope:
     kind, _, name = text.partition(":")
-    try:
+    with table.naming(key, "must be like user:NAME, team:NAME, day"):
         return Scope(kind, name)
-    except ValueError as error:
-        raise table.wrong(key, f"must be like user:NAME, team:NAME, day: {error}") from None
 
 
 def _amount(table: _Table, key: str, epsilon: float | None) -> float | None:
@@ -388,10 +376,8 @@ def _audit(table: _Table) -> tuple[str, str]:
     to, otlp = table.take("to", str) or "", table.take("otlp", str) or ""
     table.end()
     if otlp:
-        try:
+        with table.naming("otlp", "is no URL"):
             check_base_url("otlp", otlp)
-        except ValueError as error:
-            raise PolicyError(f"{table.where}: {error}") from None
         if not to:
             raise table.wrong("otlp", "is a copy of the log: `to` must say where that is")
     if to.startswith("file:"):

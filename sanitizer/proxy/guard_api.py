@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -23,56 +22,23 @@ from sanitizer.answers import Restorer
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.api import read_body, while_client_waits
+from sanitizer.proxy.api import json_answer, json_object, read_body, while_client_waits
 from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
-from sanitizer.storage import MemoryVault
 from sanitizer.wire import Exchange, Filter
 
 SESSION = "x-session-id"
 """Header that names a session: one exchange of LiteLLM's, a conversation of Portkey's."""
-MAX_SESSIONS = 10_000
 MAX_TEXTS = 10_000
 """Most texts of one call."""
 
 CHAT = "/v1/chat/completions"
-_BEFORE = 2_000  # characters of an answer before a piece, in which a link may have begun
+_BEFORE = 2_000
+"""Characters of an answer before a piece, in which a link may have begun."""
 _JSON = {"content-type": "application/json"}
 # "<" and ">" as some writers of JSON escape them; an escaped backslash before them is another one.
 _ANGLE = re.compile(r"((?<!\\)(?:\\\\)*)\\u003([ce])", re.I)
 Json = dict[str, Any]
-
-
-class Sessions:
-    """Sanitizers of the sessions used last; each has originals of its own. Safe for many threads.
-
-    A session that is dropped loses its originals: its answers keep their stand-ins. With a vault
-    on disk they are found again.
-
-    Args:
-        sanitizer: its settings hold for every session.
-        most: sessions kept.
-    """
-
-    def __init__(self, sanitizer: Sanitizer, most: int = MAX_SESSIONS) -> None:
-        self._sanitizer = sanitizer
-        self._most = most
-        # Sessions are short and many: in memory their originals must go with them.
-        self._apart = isinstance(sanitizer.inner.released.vault, MemoryVault)
-        self._kept: OrderedDict[str, tuple[Sanitizer, Filter]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, name: str) -> tuple[Sanitizer, Filter]:
-        """Return Sanitizer and filter of a session. Raises LedgerError, VaultError."""
-        with self._lock:
-            if (found := self._kept.get(name)) is not None:
-                self._kept.move_to_end(name)
-                return found
-            vault = MemoryVault() if self._apart else None
-            derived = self._sanitizer.derive(conversation=name, vault=vault)
-            found = self._kept[name] = derived, Filter(derived)
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-            return found
+Work = Callable[[Sanitizer, Filter, Json], Json]
 
 
 def redacted(session: Filter, texts: list[str]) -> tuple[list[str], Exchange]:
@@ -84,24 +50,17 @@ def redacted(session: Filter, texts: list[str]) -> tuple[list[str], Exchange]:
     Raises:
         SanitizerError: as `Filter.request`; none of the texts may leave.
     """
-    messages = [_call(text) if _is_json(text) else _said(text) for text in texts]
+    messages: list[Json] = []
+    for text in texts:
+        call = {"type": "function", "function": {"name": "tool", "arguments": text}}
+        as_call = {"role": "assistant", "tool_calls": [call]}
+        messages.append(as_call if _is_json(text) else {"role": "user", "content": text})
     exchange = session.request("POST", CHAT, _JSON, json.dumps({"messages": messages}).encode())
     sent = json.loads(exchange.body)["messages"]
     return [
-        message["tool_calls"][0]["function"]["arguments"]
-        if "tool_calls" in message
-        else message["content"]
-        for message in sent
+        each["tool_calls"][0]["function"]["arguments"] if "tool_calls" in each else each["content"]
+        for each in sent
     ], exchange
-
-
-def _said(text: str) -> Json:
-    return {"role": "user", "content": text}
-
-
-def _call(arguments: str) -> Json:
-    call = {"type": "function", "function": {"name": "tool", "arguments": arguments}}
-    return {"role": "assistant", "tool_calls": [call]}
 
 
 def _is_json(text: str) -> bool:
@@ -175,6 +134,7 @@ def step(restorer: Restorer, piece: str, carry: Carry, final: bool) -> tuple[str
     return _shown(parts, carry.in_json), Carry(held, before, carry.in_json).write()
 
 
+@dataclass(frozen=True)
 class GuardApi:
     """The guard endpoints; JSON in, JSON out.
 
@@ -183,116 +143,78 @@ class GuardApi:
     Not protected: what the gateway itself keeps and logs; strings that it does not hand over. Each
     session is a conversation of its own: what a policy draws is drawn, and paid for, in each.
 
-    Args:
-        sanitizer: its settings hold for every session.
+    Attributes:
+        sessions: their Sanitizers, bound to the caller's key.
         settings: limits of bodies and times.
-        conversations: names sessions after the caller's key too.
-        metrics: counts what was charged.
-        workers: threads for what takes long.
     """
 
-    def __init__(
-        self,
-        sanitizer: Sanitizer,
-        settings: ProxySettings,
-        conversations: Conversations,
-        metrics: Metrics,
-        workers: Workers,
-    ) -> None:
-        self._sessions = Sessions(sanitizer)
-        self._settings = settings
-        self._conversations = conversations
-        self._metrics = metrics
-        self._workers = workers
+    sessions: Conversations
+    settings: ProxySettings
+    metrics: Metrics
+    workers: Workers
 
     def routes(self) -> list[Route]:
         """Return the routes of the endpoints."""
-        endpoints: dict[str, Callable[[str, Json], Json]] = {
+        endpoints: dict[str, Work] = {
             "redact": self._redact,
             "rehydrate": self._rehydrate,
             "rehydrate/stream": self._rehydrate_piece,
             "portkey": self._portkey,
         }
         return [
-            Route(f"/v1/guard/{name}", self._answering(work), methods=["POST"])
+            Route(f"/v1/guard/{name}", partial(self._answer, work), methods=["POST"])
             for name, work in endpoints.items()
         ]
 
-    def _answering(self, work: Callable[[str, Json], Json]) -> Callable[[Request], Any]:
-        async def answer(request: Request) -> Response:
-            headers: dict[str, str] = request.state.headers
-            session = self._session(headers)
-            body = await read_body(
-                request.receive, headers, self._settings.max_body, self._settings.timeout
-            )
-            given = _object(body)
-            done = self._workers.run(len(body), lambda: work(session, given))
-            found = json.dumps(await while_client_waits(done, request.receive))
-            no_store = {"cache-control": "no-store"}
-            return Response(found, media_type="application/json", headers=no_store)
-
-        return answer
-
-    def _session(self, headers: Mapping[str, str]) -> str:
-        """Return the name of a session, bound to the key that the caller sends."""
+    async def _answer(self, work: Work, request: Request) -> Response:
+        headers: dict[str, str] = request.state.headers
         name = headers.get(SESSION) or headers.get(HEADER)
         if not name:
             raise RequestRefused(f"the header {SESSION} must name a session", "conversation")
-        return "guard/" + self._conversations.name({**headers, HEADER: name})
+        # Bound to the key that the caller sends.
+        session = f"guard/{self.sessions.name({**headers, HEADER: name})}"
+        body = await read_body(request.receive, headers, self.settings)
+        given = json_object(body)
+        done = self.workers.run(len(body), lambda: work(*self.sessions.of(session), given))
+        return json_answer(await while_client_waits(done, request.receive))
 
-    def _redact(self, session: str, given: Json) -> Json:
-        texts, exchange = redacted(self._sessions.of(session)[1], _texts(given))
-        if exchange.record.charged:
-            self._metrics.charge(exchange.record.charged)
+    def _redact(self, _: Sanitizer, session: Filter, given: Json) -> Json:
+        texts, exchange = redacted(session, _texts(given))
+        self.metrics.epsilon.inc(exchange.record.charged)
         return {"texts": texts}
 
-    def _rehydrate(self, session: str, given: Json) -> Json:
-        restorer = self._sessions.of(session)[0].inner.restorer()
+    def _rehydrate(self, session: Sanitizer, _: Filter, given: Json) -> Json:
+        restorer = session.inner.restorer()
         return {"texts": [rehydrated(restorer, text) for text in _texts(given)]}
 
-    def _rehydrate_piece(self, session: str, given: Json) -> Json:
+    def _rehydrate_piece(self, session: Sanitizer, _: Filter, given: Json) -> Json:
         piece, carry, final = given.get("text"), given.get("carry", ""), given.get("final", False)
         if not (isinstance(piece, str) and isinstance(carry, str) and isinstance(final, bool)):
             raise RequestRefused("text and carry must be strings, final true or false", "field")
-        restorer = self._sessions.of(session)[0].inner.restorer()
-        text, carried = step(restorer, piece, Carry.read(carry, piece), final)
+        text, carried = step(session.inner.restorer(), piece, Carry.read(carry, piece), final)
         return {"text": text, "carry": carried}
 
-    def _portkey(self, session: str, given: Json) -> Json:
+    def _portkey(self, sanitizer: Sanitizer, session: Filter, given: Json) -> Json:
         """Answer Portkey's webhook: the request with stand-ins, or the answer with originals."""
-        hook = given.get("eventType")
-        part = {"beforeRequestHook": "request", "afterRequestHook": "response"}.get(str(hook))
+        hooks = {"beforeRequestHook": "request", "afterRequestHook": "response"}
+        part = hooks.get(str(given.get("eventType")))
         held = given.get(part) if part else None
         document = held.get("json") if isinstance(held, dict) else None
-        if part is None or not isinstance(document, dict):
+        if not isinstance(document, dict):
             raise RequestRefused("eventType and its JSON must be those of a webhook", "field")
-        if part == "request":
-            changed = self._portkey_request(session, given, document)
-        else:
-            restorer = self._sessions.of(session)[0].inner.restorer()
+        if part == "response":
+            restorer = sanitizer.inner.restorer()
             changed = _everywhere(document, lambda text: rehydrated(restorer, text))
+        else:
+            kinds = {"chatComplete": "chat/completions", "complete": "completions"}
+            endpoint = kinds.get(str(given.get("requestType")))
+            if endpoint is None:
+                raise RequestRefused("requestType must be chatComplete or complete", "endpoint")
+            body = json.dumps(document).encode()
+            exchange = session.request("POST", f"/v1/{endpoint}", _JSON, body)
+            self.metrics.epsilon.inc(exchange.record.charged)
+            changed = json.loads(exchange.body)
         return {"verdict": True, "transformedData": {part: {"json": changed}}}
-
-    def _portkey_request(self, session: str, given: Json, document: Json) -> Any:
-        kinds = {"chatComplete": "chat/completions", "complete": "completions"}
-        endpoint = kinds.get(str(given.get("requestType")))
-        if endpoint is None:
-            raise RequestRefused("requestType must be chatComplete or complete", "endpoint")
-        guard = self._sessions.of(session)[1]
-        exchange = guard.request("POST", f"/v1/{endpoint}", _JSON, json.dumps(document).encode())
-        if exchange.record.charged:
-            self._metrics.charge(exchange.record.charged)
-        return json.loads(exchange.body)
-
-
-def _object(body: bytes) -> Json:
-    try:
-        given = json.loads(body)
-    except (ValueError, RecursionError):
-        raise RequestRefused("malformed JSON", "json") from None
-    if not isinstance(given, dict):
-        raise RequestRefused("the body must be a JSON object", "json")
-    return given
 
 
 def _texts(given: Json) -> list[str]:

@@ -1,12 +1,14 @@
-"""The page: its files, and its endpoints (settings, preview, copy, send, restore, corrections)."""
+"""The page: its files, and its endpoints (settings, preview, copy, send, restore, corrections).
+
+What is typed, half a sentence at a time, is in memory only and never reaches the disk.
+"""
 
 from __future__ import annotations
 
-import json
+import re
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil, comb, floor, sqrt
 from pathlib import Path
 from typing import Any
@@ -17,28 +19,20 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sanitizer.errors import RequestRefused, UpstreamError
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline import Sanitizer, WordMechanism
+from sanitizer.privacy import Cape, DynText
 from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.api import read_body, while_client_waits
-from sanitizer.proxy.page_wishes import (
-    MAX_SETTINGS,
-    Correction,
-    Left,
-    Memory,
-    PageSanitizers,
-    Wish,
-    kept,
-    key_of,
-)
-from sanitizer.proxy.shared import Conversations, Metrics, Workers
+from sanitizer.proxy.api import json_answer, json_object, read_body, while_client_waits
+from sanitizer.proxy.shared import Conversations, LastUsed, Metrics, Workers
 from sanitizer.proxy.upstream import ChatApi, Upstream
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.risk import NO_NOISE, ClassMeter, Risk, RiskMeter
-from sanitizer.text import WORD_KINDS, DeclaredText, Policy, word_spans
+from sanitizer.storage import MemoryVault
+from sanitizer.text import PRESETS, WORD_KINDS, DeclaredText, Policy, word_spans
 from sanitizer.urls import is_loopback
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Json = dict[str, Any]
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {
@@ -59,72 +53,240 @@ _PAGE_HEADERS = {
     "x-frame-options": "DENY",
 }
 
+EPSILON_MIN, EPSILON_MAX = 1.0, 12.0
+MAX_CHARS = 100_000
+MAX_PHRASES, MAX_PHRASE = 200, 300
+"""Phrases of each list, and characters of a phrase."""
+MAX_SETTINGS = 8
+"""Pairs of mechanism and epsilon kept ready, each with its own risk meter."""
+MAX_CONVERSATIONS = 100
+MAX_REMEMBERED = 1000
+"""Messages of previews."""
+MAX_LEFT = 100
+"""Texts of a conversation that left, the last ones."""
+MAX_NAME = 200
+"""Characters of a model's name."""
+_MECHANISMS: dict[str, Callable[[float], WordMechanism]] = {"cape": Cape, "dyntext": DynText}
 
-class _Cancelled(Exception):
-    """Nobody waits for this work any more."""
 
-
-class _Run:
-    """How far one piece of work has come, and whether somebody waits for it."""
-
-    def __init__(self) -> None:
-        self.done = self.total = 0
-        self.cancelled = False
-
-    def watch(self, done: int, total: int, charged: bool) -> None:
-        """Note the progress; raise _Cancelled where nobody waits and nothing is charged."""
-        if self.cancelled and not charged:
-            raise _Cancelled
-        self.done, self.total = done, total
+# ---- what the page asks for ----
 
 
 @dataclass(frozen=True)
-class KnownWords:
-    """How many words of a text its reader has or guesses, over all words of the text.
+class Wish:
+    """One valid request of the page.
+
+    Attributes:
+        epsilon: per private word, in nats.
+        keep, hide: phrases that leave as they are, or go to the vault wherever they occur.
+        answer: answer of a model, sent for or pasted, to be restored.
+        model: name of the model that is asked; "" until one is named.
+    """
+
+    text: str = field(repr=False)
+    policy: str
+    mechanism: str
+    epsilon: float
+    keep: tuple[str, ...] = field(default=(), repr=False)
+    hide: tuple[str, ...] = field(default=(), repr=False)
+    answer: str = field(default="", repr=False)
+    model: str = ""
+
+    @classmethod
+    def of(cls, given: Json, policies: list[str]) -> Wish:
+        """Read a request.
+
+        Raises:
+            RequestRefused: 400 or 413, naming the field and not its value.
+        """
+        text = _text(given, "text", "a text")
+        answer = _text(given | {"answer": given.get("answer", "")}, "answer", "an answer")
+        policy, mechanism = given.get("policy"), given.get("mechanism")
+        _require(policy in policies, f"policy must be one of {', '.join(policies)}")
+        # A list, since JSON may hold values that cannot be looked up in a dictionary.
+        known = list(_MECHANISMS)
+        _require(mechanism in known, f"mechanism must be one of {', '.join(known)}")
+        epsilon = given.get("epsilon", 0)
+        # `type`, since True and False are of class int too.
+        fits = type(epsilon) in (int, float) and EPSILON_MIN <= epsilon <= EPSILON_MAX
+        _require(fits, f"epsilon must be from {EPSILON_MIN:g} to {EPSILON_MAX:g}")
+        keep, hide = _phrases(given, "keep"), _phrases(given, "hide")
+        model = given.get("model", "")
+        fits = isinstance(model, str) and len(model) <= MAX_NAME and model.isprintable()
+        _require(fits, f"model must be a name of at most {MAX_NAME} printable characters")
+        name, epsilon = model.strip(), float(epsilon)
+        return cls(text, str(policy), str(mechanism), epsilon, keep, hide, answer, name)
+
+
+def _require(condition: bool, told: str) -> None:
+    if not condition:
+        raise RequestRefused(told, "field")
+
+
+def _text(given: Json, name: str, what: str) -> str:
+    text = given.get(name)
+    if not isinstance(text, str):
+        raise RequestRefused(f"{name} must be a string", "field")
+    if len(text) > MAX_CHARS:
+        told = f"{what} on the page may have at most {MAX_CHARS} characters"
+        raise RequestRefused(told, "size", 413)
+    return text
+
+
+def _phrases(given: Json, name: str) -> tuple[str, ...]:
+    phrases = given.get(name, [])
+    fits = isinstance(phrases, list) and len(phrases) <= MAX_PHRASES
+    _require(fits, f"{name} must be a list of at most {MAX_PHRASES} phrases")
+    for each in phrases:
+        fits = isinstance(each, str) and len(each) <= MAX_PHRASE and any(word_spans(each))
+        _require(
+            fits,
+            f"a phrase of {name} must be a string with a word, and of at most {MAX_PHRASE}"
+            " characters",
+        )
+    return tuple(dict.fromkeys(phrase.strip() for phrase in phrases))
+
+
+@dataclass
+class Shown:
+    """What a page shows again after a reload; it holds originals.
+
+    Attributes:
+        wish: the last one.
+        left: texts that left the machine, the oldest first, and when, in seconds since 1970.
+    """
+
+    wish: Wish | None = None
+    left: list[tuple[float, SanitizedText]] = field(default_factory=list)
+
+    def add(self, at: float, result: SanitizedText) -> None:
+        """Note that a text left; the same text is noted once."""
+        if all(result.text != each.text for _, each in self.left):
+            self.left = [*self.left, (at, result)][-MAX_LEFT:]
+
+
+class PageSanitizers:
+    """Sanitizers for the settings chosen on the page, a few of them kept. Safe for many threads.
+
+    They share a vault in memory.
+    """
+
+    def __init__(self, sanitizer: Sanitizer) -> None:
+        self._first = sanitizer.derive(vault=MemoryVault(max_messages=MAX_REMEMBERED))
+        self._drawing: LastUsed[tuple[str, float], tuple[Sanitizer, RiskMeter]]
+        self._drawing = LastUsed(MAX_SETTINGS)
+        self._class_meters: LastUsed[tuple[str, float], ClassMeter] = LastUsed(MAX_SETTINGS)
+        self._charged: LastUsed[str, Sanitizer] = LastUsed(MAX_CONVERSATIONS)
+        self.corrections = self._first.corrections
+
+    def charged(self, conversation: str, wish: Wish) -> Sanitizer:
+        """Return the Sanitizer whose budget a copy is charged to."""
+        base = self._charged.get(
+            conversation, lambda: self._first.derive(conversation=conversation)
+        )
+        return base.derive(policy=self._policy(wish), mechanism=self._mechanism(wish))
+
+    def preview(self, conversation: str, wish: Wish) -> tuple[Sanitizer, RiskMeter | None]:
+        """Return a Sanitizer that draws without a charge, and the meter of its risk.
+
+        The meter is None for a policy without noise.
+
+        Raises:
+            ModelError: the model cannot be loaded.
+        """
+        policy = self._policy(wish)
+        if not policy.perturb:
+            return self._first.derive(conversation=conversation, policy=policy, charged=False), None
+
+        def load() -> tuple[Sanitizer, RiskMeter]:
+            loaded = self._first.derive(policy="strict", mechanism=self._mechanism(wish))
+            return loaded, RiskMeter(loaded)
+
+        base, meter = self._drawing.get((wish.mechanism, wish.epsilon), load)
+        derived = base.derive(
+            conversation=conversation, policy=policy, mechanism=base.mechanism, charged=False
+        )
+        return derived, meter
+
+    def risk(
+        self, preview: Sanitizer, meter: RiskMeter | None, wish: Wish, result: SanitizedText
+    ) -> Risk:
+        """Return what a guesser gets right of a result of `preview`."""
+        if meter is not None:
+            return meter.measure(preview, DeclaredText.of(wish.text, wish.keep))
+        if not preview.policy.reads_models:
+            return Risk(1.0, 1.0, NO_NOISE)
+        chosen, draws = preview.mechanism, preview.inner.class_draws()
+        key = (chosen.name, chosen.epsilon)
+        return self._class_meters.get(key, lambda: ClassMeter(draws)).measure(result)
+
+    def _policy(self, wish: Wish) -> Policy:
+        """Return the proxy's own policy if it has the name that was asked for, else the preset.
+
+        The phrases that are to be hidden are among its known values.
+        """
+        own = self._first.policy
+        policy = own if wish.policy == own.name else Policy.preset(wish.policy)
+        return replace(policy, values=policy.values | set(wish.hide)) if wish.hide else policy
+
+    def _mechanism(self, wish: Wish) -> WordMechanism:
+        """Return the proxy's own mechanism if name and epsilon agree, else one with defaults."""
+        own = self._first.mechanism
+        if (own.name, own.epsilon) == (wish.mechanism, wish.epsilon):
+            return own
+        return _MECHANISMS[wish.mechanism](wish.epsilon)
+
+    def settings(self) -> Json:
+        """Return what the page may choose from, and what is chosen at first."""
+        own, policy = self._first.mechanism, self._first.policy.name
+        return {
+            "policies": list(dict.fromkeys([*PRESETS, policy])),
+            "policy": policy,
+            "mechanisms": list(_MECHANISMS),
+            "mechanism": own.name,
+            "epsilon": min(max(own.epsilon, EPSILON_MIN), EPSILON_MAX),
+            "epsilon_min": EPSILON_MIN,
+            "epsilon_max": EPSILON_MAX,
+            "max_chars": MAX_CHARS,
+            "max_phrase": MAX_PHRASE,
+            "remembers": self.corrections is not None,
+        }
+
+
+# ---- what it is told ----
+
+
+def known_words(text: str, result: SanitizedText, policy: Policy, guessed: float | None) -> Json:
+    """Return how many words of a text its reader has or guesses, over all words of the text.
 
     The denominator is the same under every setting, so that settings can be compared.
 
-    Attributes:
-        total: words of the text.
-        shown: words that leave as they are.
-        expected: of the drawn words, how many a best guess gets right on average; None if that is
-            not known.
-        low, high: where that number lies in 95 of 100 texts like this one, each drawn thing being
-            guessed by itself.
+    Args:
+        text: the original.
+        policy: under which the result was made.
+        guessed: probability that the best guess at a drawn thing is right; None if unknown.
+
+    Returns:
+        total: words of the text; shown: those that leave as they are; expected: of the drawn
+        words, how many a best guess gets right on average, None if that is not known; low, high:
+        where that number lies in 95 of 100 texts like this one, each drawn thing being guessed by
+        itself.
     """
-
-    total: int
-    shown: int
-    expected: float | None
-    low: float
-    high: float
-
-    @classmethod
-    def of(
-        cls, text: str, result: SanitizedText, policy: Policy, guessed: float | None
-    ) -> KnownWords:
-        """Return the words known of one text.
-
-        Args:
-            text: the original.
-            policy: under which the result was made.
-            guessed: probability that the best guess at a drawn thing is right; None if unknown.
-        """
-        hidden = [each for each in result.replacements if each.kind != "article"]
-        total = sum(1 for _ in word_spans(text))
-        shown = max(0, total - sum(map(_n_words, hidden)))
-        drawn = [each for each in hidden if _is_drawn(each, policy)]
-        words = sum(map(_n_words, drawn))
-        if guessed is None:
-            return cls(total, shown, None, 0.0, float(words))
+    hidden = [each for each in result.replacements if each.kind != "article"]
+    drawn = [each for each in hidden if _is_drawn(each, policy)]
+    total = _n_words(text)
+    n_drawn = sum(_n_words(each.original) for each in drawn)
+    shown = max(0, total - sum(_n_words(each.original) for each in hidden))
+    expected, low, high = None, 0.0, float(n_drawn)
+    if guessed is not None:
         n = len({(each.kind, each.original.casefold()) for each in drawn})
-        low, high = binomial_range(n, guessed)
-        each_words = words / n if n else 0.0
-        return cls(total, shown, guessed * words, low * each_words, high * each_words)
+        expected, each_words = guessed * n_drawn, n_drawn / n if n else 0.0
+        low, high = (each_words * end for end in binomial_range(n, guessed))
+    return {"total": total, "shown": shown, "expected": expected, "low": low, "high": high}
 
 
-def _n_words(replacement: Replacement) -> int:
-    return sum(1 for _ in word_spans(replacement.original))
+def _n_words(text: str) -> int:
+    return sum(1 for _ in word_spans(text))
 
 
 def _is_drawn(replacement: Replacement, policy: Policy) -> bool:
@@ -155,13 +317,30 @@ def binomial_range(n: int, p: float) -> tuple[int, int]:
     return low or 0, n
 
 
-class PageApi:
-    """Endpoints of the page; JSON in, JSON out.
+class _Cancelled(Exception):
+    """Nobody waits for this work any more."""
 
-    Args:
-        upstream: where a text goes that is sent from the page.
-        clock: seconds since 1970, for the list of what left.
-    """
+
+@dataclass
+class _Run:
+    """How far one piece of work has come, and whether somebody waits for it."""
+
+    done: int = 0
+    total: int = 0
+    cancelled: bool = False
+
+    def watch(self, done: int, total: int, charged: bool) -> None:
+        """Note the progress; raise _Cancelled where nobody waits and nothing is charged."""
+        if self.cancelled and not charged:
+            raise _Cancelled
+        self.done, self.total = done, total
+
+
+# ---- the endpoints ----
+
+
+class PageApi:
+    """Endpoints of the page; JSON in, JSON out. What is sent from it goes to the upstream."""
 
     def __init__(
         self,
@@ -170,21 +349,29 @@ class PageApi:
         conversations: Conversations,
         metrics: Metrics,
         upstream: Upstream,
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._sanitizers = PageSanitizers(sanitizer)
-        self._class_meters: OrderedDict[tuple[str, float], ClassMeter] = OrderedDict()
         self._settings = settings
         self._conversations = conversations
         self._metrics = metrics
         self._upstream = upstream
-        self._clock = clock
-        self._memory = Memory()
+        self._shown: LastUsed[str, Shown] = LastUsed(MAX_CONVERSATIONS)
         self._runs: dict[str, _Run] = {}
         # One thread: previews wait for each other, and the API never waits for them. A preview
         # whose client has left is dropped before it begins, or between two steps.
         self._workers = Workers(may_block=True, threads=1)
         self._restorers = Workers(may_block=True, threads=1)
+
+    def routes(self) -> list[Route]:
+        """Return the routes of the page: its files, read once, and its endpoints."""
+        asked = (self.settings, self.state, self.progress)
+        drawn = (self.draft, self.preview, self.copy, self.send)
+        others = (self.models, self.restore, self.remember)
+        return [
+            *(_file(path) for path in sorted(PAGE.iterdir()) if path.suffix in _TYPES),
+            *(Route(f"/page/{each.__name__}", each) for each in asked),
+            *(Route(f"/page/{each.__name__}", each, methods=["POST"]) for each in drawn + others),
+        ]
 
     async def settings(self, request: Request) -> Response:
         """Answer with what the page may choose from, and where it sends to."""
@@ -194,33 +381,34 @@ class PageApi:
             "upstream_is_local": is_loopback(parts.hostname or ""),
             "needs_key": self._settings.key is None,
         }
-        return _json(self._sanitizers.settings() | asked)
+        return json_answer(self._sanitizers.settings() | asked)
 
     async def state(self, request: Request) -> Response:
         """Answer with what the page showed before it was loaded again."""
-        conversation = self._conversations.name(request.state.headers)
-        wish = self._memory.wish(conversation)
-        left = [each.as_dict() for each in self._memory.left(conversation)]
-        return _json({"wish": wish.as_dict() if wish else None, "left": left})
-
-    async def draft(self, request: Request) -> Response:
-        """Keep in memory what was typed, for a reload; nothing else happens to it."""
-        conversation, wish, _ = await self._wish(request)
-        self._memory.remember(conversation, wish)
-        return _json({})
+        shown = self._of(self._conversations.name(request.state.headers))
+        left = [
+            {"at": at, "text": each.text, "record": each.record.as_dict()}
+            for at, each in shown.left
+        ]
+        return json_answer({"wish": asdict(shown.wish) if shown.wish else None, "left": left})
 
     async def progress(self, request: Request) -> Response:
         """Answer with how many steps of how many are done for the text that is awaited."""
         run = self._runs.get(self._conversations.name(request.state.headers), _Run())
-        return _json({"done": run.done, "total": run.total})
+        return json_answer({"done": run.done, "total": run.total})
+
+    async def draft(self, request: Request) -> Response:
+        """Keep in memory what was typed, for a reload; nothing else happens to it."""
+        await self._wish(request)
+        return json_answer({})
 
     async def preview(self, request: Request) -> Response:
         """Answer with the text that would leave; nothing is charged, since nothing has left."""
-        return await self._answer(request, self._preview)
+        return await self._drawn(request, charged=False)
 
     async def copy(self, request: Request) -> Response:
         """Answer with the text of the preview, charged, since it is about to leave."""
-        return await self._answer(request, self._copy)
+        return await self._drawn(request, charged=True)
 
     async def send(self, request: Request) -> Response:
         """Answer with the text of the preview, charged and sent, and what the model answered.
@@ -228,124 +416,135 @@ class PageApi:
         The text leaves alone, without what was sent before. Nothing is charged before an API
         answers at the address and takes the key; what goes wrong later is told in `failed`.
         """
-        headers, body = await self._body(request)
-        wish = Wish.of(body, self._sanitizers.settings()["policies"])
-        if not wish.model:
-            raise RequestRefused("name a model", "field")
-        conversation, api = self._conversations.name(headers), self._chat_api(body)
-        self._memory.remember(conversation, wish)
-        sending = self._sent(conversation, wish, len(body), api)
-        return _json(await while_client_waits(sending, request.receive))
+        conversation, wish, given = await self._wish(request)
+        _require(bool(wish.model), "name a model")
+        api = self._chat_api(given)
+
+        async def sent() -> Json:
+            await api.models()
+            shown = await self._workers.run(0, lambda: self._released(conversation, wish, True))
+            try:
+                said, failed = await api.answer(wish.model, shown["text"])
+            except UpstreamError as error:
+                said, failed = "", str(error)
+            if said:
+                self._of(conversation).wish = replace(wish, answer=said)
+            return shown | {"answer": said, "failed": failed}
+
+        return await self._awaited(sent(), request)
 
     async def models(self, request: Request) -> Response:
         """Answer with the names of the API's models."""
-        _, body = await self._body(request)
-        found = self._chat_api(body).models()
-        return _json({"models": await while_client_waits(found, request.receive)})
+        api = self._chat_api((await self._asked(request))[1])
 
-    def _chat_api(self, body: bytes) -> ChatApi:
-        key = key_of(body)
-        return ChatApi(self._upstream, self._settings.key or key, self._settings.timeout)
+        async def named() -> Json:
+            return {"models": await api.models()}
 
-    async def _sent(self, conversation: str, wish: Wish, size: int, api: ChatApi) -> dict[str, Any]:
-        await api.models()
-        shown = await self._workers.run(size, lambda: self._copy(conversation, wish))
-        try:
-            said, failed = await api.answer(wish.model, shown["text"])
-        except UpstreamError as error:
-            said, failed = "", str(error)
-        if said:
-            self._memory.remember(conversation, replace(wish, answer=said))
-        return shown | {"answer": said, "failed": failed}
+        return await self._awaited(named(), request)
 
     async def restore(self, request: Request) -> Response:
         """Answer with the model's answer, originals put back by the conversation's table."""
-        conversation, wish, size = await self._wish(request)
-        self._memory.remember(conversation, wish)
-        work = self._restorers.run(size, lambda: self._restore(conversation, wish))
-        return _json(await while_client_waits(work, request.receive))
+        conversation, wish, _ = await self._wish(request)
+        work = self._restorers.run(0, lambda: self._restored(conversation, wish))
+        return await self._awaited(work, request)
 
     async def remember(self, request: Request) -> Response:
-        """Keep a correction for every text to come, in the memory of this machine."""
-        _, body = await self._body(request)
-        correction = Correction.of(body)
-        work = self._restorers.run(len(body), lambda: self._sanitizers.remember(correction))
-        return _json({"changed": await while_client_waits(work, request.receive)})
+        """Keep a phrase hidden or visible in every text to come, or forget it, on this machine."""
+        _, given = await self._asked(request)
+        treatment = given.get("treatment")
+        _require(
+            treatment in ("hide", "keep", "forget"), "treatment must be one of hide, keep, forget"
+        )
+        (phrase,) = _phrases({"phrase": [given.get("phrase")]}, "phrase")
+        has_letter = any(map(str.isalpha, phrase))
+        _require(treatment != "keep" or has_letter, "a phrase to keep must hold a letter")
+        memories = self._sanitizers.corrections
+        if memories is None:
+            raise RequestRefused("this proxy has no memory of corrections", "field")
+        own = memories.own
 
-    async def _wish(self, request: Request) -> tuple[str, Wish, int]:
-        """Return the conversation, the wish, and the size of its body in bytes."""
-        headers, body = await self._body(request)
-        wish = Wish.of(body, self._sanitizers.settings()["policies"])
-        return self._conversations.name(headers), wish, len(body)
+        def change() -> Json:
+            forgets = treatment == "forget"
+            n = own.remove([phrase]) if forgets else own.add([phrase], str(treatment))
+            return {"changed": n > 0}
 
-    async def _body(self, request: Request) -> tuple[dict[str, str], bytes]:
-        """Return the headers and the body of a request in JSON."""
+        return await self._awaited(self._restorers.run(0, change), request)
+
+    def _of(self, conversation: str) -> Shown:
+        return self._shown.get(conversation, Shown)
+
+    def _chat_api(self, given: Json) -> ChatApi:
+        key = given.get("key") or None
+        # As headers need it.
+        fits = key is None or (isinstance(key, str) and re.fullmatch(r"[!-~]{1,500}", key))
+        _require(bool(fits), "key must be visible ASCII without spaces")
+        return ChatApi(self._upstream, self._settings.key or key, self._settings.timeout)
+
+    async def _asked(self, request: Request) -> tuple[str, Json]:
+        """Return the conversation, and what a request in JSON gives."""
         headers: dict[str, str] = request.state.headers
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRefused("content-type must be application/json", "content_type", 415)
-        body = await read_body(
-            request.receive, headers, self._settings.max_body, self._settings.timeout
-        )
-        return headers, body
+        body = await read_body(request.receive, headers, self._settings)
+        return self._conversations.name(headers), json_object(body)
 
-    async def _answer(
-        self, request: Request, work: Callable[[str, Wish], dict[str, Any]]
-    ) -> Response:
-        conversation, wish, size = await self._wish(request)
-        self._memory.remember(conversation, wish)
+    async def _wish(self, request: Request) -> tuple[str, Wish, Json]:
+        """Return the conversation, the wish, which is kept for a reload, and all that is given."""
+        conversation, given = await self._asked(request)
+        wish = self._of(conversation).wish = Wish.of(given, self._sanitizers.settings()["policies"])
+        return conversation, wish, given
+
+    async def _awaited(self, work: Coroutine[Any, Any, Json], request: Request) -> Response:
+        return json_answer(await while_client_waits(work, request.receive))
+
+    async def _drawn(self, request: Request, charged: bool) -> Response:
+        conversation, wish, _ = await self._wish(request)
         run = self._runs[conversation] = _Run()
 
-        def watched() -> dict[str, Any]:
+        def watched() -> Json:
             with reported_to(run.watch):
-                return work(conversation, wish)
+                return self._released(conversation, wish, charged)
 
         try:
-            working = self._workers.run(size, watched)
-            return _json(await while_client_waits(working, request.receive))
+            return await self._awaited(self._workers.run(0, watched), request)
         finally:
             run.cancelled = True
             if self._runs.get(conversation) is run:
                 del self._runs[conversation]
 
-    def _preview(self, conversation: str, wish: Wish) -> dict[str, Any]:
+    def _released(self, conversation: str, wish: Wish, charged: bool) -> Json:
+        """Return what leaves, or would leave, and what it gives away."""
         preview, meter = self._sanitizers.preview(conversation, wish)
-        result = preview.sanitize(wish.text, keep=wish.keep)
-        charged = self._sanitizers.charged(conversation, wish)
-        return self._shown(wish, result, charged, self._risk(preview, meter, wish, result))
-
-    def _copy(self, conversation: str, wish: Wish) -> dict[str, Any]:
-        preview, meter = self._sanitizers.preview(conversation, wish)
-        charged = self._sanitizers.charged(conversation, wish)
-        if charged.policy.perturb:
+        paying = self._sanitizers.charged(conversation, wish)
+        if not charged:
+            result = preview.sanitize(wish.text, keep=wish.keep)
+        elif paying.policy.perturb:
             drawn = preview.sanitize(wish.text, keep=wish.keep)
-            result = charged.adopt(wish.text, drawn, keep=wish.keep)
+            result = paying.adopt(wish.text, drawn, keep=wish.keep)
         else:  # what a preview draws is for the preview's table only
-            result = charged.sanitize(wish.text, keep=wish.keep)
-        self._metrics.charge(result.record.charged)
-        self._memory.add_left(conversation, Left(self._clock(), result))
-        return self._shown(wish, result, charged, self._risk(preview, meter, wish, result))
-
-    def _shown(
-        self, wish: Wish, result: SanitizedText, charged: Sanitizer, risk: Risk
-    ) -> dict[str, Any]:
-        policy = charged.policy
-        known = KnownWords.of(wish.text, result, policy, risk.expected)
-        released = charged.inner.released
+            result = paying.sanitize(wish.text, keep=wish.keep)
+        if charged:
+            self._metrics.epsilon.inc(result.record.charged)
+            self._of(conversation).add(time.time(), result)
+        policy = paying.policy
+        risk = self._sanitizers.risk(preview, meter, wish, result)
+        released = paying.inner.released
         left = released.vault.originals(released.conversation)
         replacements = [
             each.as_dict(reveal=True)
             | {"drawn": _is_drawn(each, policy), "left": each.replacement in left}
             for each in result.replacements
         ]
+        words = known_words(wish.text, result, policy, risk.expected)
         return result.as_dict() | {
             "replacements": replacements,
-            "budget": {"spent": charged.spent, "left": charged.budget_left},
-            "risk": risk.as_dict() | {"words": asdict(known)},
+            "budget": {"spent": paying.spent, "left": paying.budget_left},
+            "risk": risk.as_dict() | {"words": words},
         }
 
-    def _restore(self, conversation: str, wish: Wish) -> dict[str, Any]:
+    def _restored(self, conversation: str, wish: Wish) -> Json:
         sanitizer = self._sanitizers.charged(conversation, wish)
-        left = [each.result for each in self._memory.left(conversation)]
+        left = [each for _, each in self._of(conversation).left]
         restored = sanitizer.restore(wish.answer, left)
         restorer = sanitizer.inner.answers.restorer(left)
         parts = [(restored, None)] if restored.extracted else restorer.parts(wish.answer)[0]
@@ -358,54 +557,16 @@ class PageApi:
             "left": len(left),
         }
 
-    def _risk(
-        self, preview: Sanitizer, meter: RiskMeter | None, wish: Wish, result: SanitizedText
-    ) -> Risk:
-        if meter is not None:
-            return meter.measure(preview, DeclaredText.of(wish.text, wish.keep))
-        if not preview.policy.reads_models:
-            return Risk(1.0, 1.0, NO_NOISE)
-        chosen = preview.mechanism.name, preview.mechanism.epsilon
-        meters, draws = self._class_meters, preview.inner.class_draws()
-        return kept(meters, chosen, MAX_SETTINGS, lambda: ClassMeter(draws)).measure(result)
-
     def close(self) -> None:
         """Drop the previews that wait."""
         self._workers.close()
         self._restorers.close()
 
 
-def page_routes(page: PageApi) -> list[Route]:
-    """Return the routes of the page: its files, read once, and its endpoints."""
-    files = [path for path in sorted(PAGE.iterdir()) if path.suffix in _TYPES]
-    return [
-        *(Route(_address(path), _file(path)) for path in files),
-        Route("/page/settings", page.settings),
-        Route("/page/state", page.state),
-        Route("/page/progress", page.progress),
-        Route("/page/draft", page.draft, methods=["POST"]),
-        Route("/page/preview", page.preview, methods=["POST"]),
-        Route("/page/copy", page.copy, methods=["POST"]),
-        Route("/page/send", page.send, methods=["POST"]),
-        Route("/page/models", page.models, methods=["POST"]),
-        Route("/page/restore", page.restore, methods=["POST"]),
-        Route("/page/remember", page.remember, methods=["POST"]),
-    ]
-
-
-def _address(path: Path) -> str:
-    return "/" if path.name == "index.html" else f"/page/{path.name}"
-
-
-def _file(path: Path) -> Endpoint:
+def _file(path: Path) -> Route:
     content, media_type = path.read_bytes(), _TYPES[path.suffix]
 
     async def show(request: Request) -> Response:
         return Response(content, media_type=media_type, headers=_PAGE_HEADERS)
 
-    return show
-
-
-def _json(value: dict[str, Any]) -> Response:
-    body = json.dumps(value, allow_nan=False)
-    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
+    return Route("/" if path.name == "index.html" else f"/page/{path.name}", show)

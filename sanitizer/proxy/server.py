@@ -6,13 +6,15 @@ The proxy as one ASGI application, and its outermost layer, where errors become 
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from math import ceil
 from os import strerror
 from pathlib import Path
 from typing import Any
@@ -37,26 +39,28 @@ from sanitizer.proxy.access import (
 )
 from sanitizer.proxy.api import (
     JSON,
+    SHUTDOWN,
     Api,
     ClientGone,
     Failure,
     answer,
-    answer_failure,
-    drain,
     log_failure,
 )
 from sanitizer.proxy.configuration import digest_of
 from sanitizer.proxy.guard_api import GuardApi
-from sanitizer.proxy.page_api import PageApi, page_routes
+from sanitizer.proxy.page_api import PageApi
 from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
-from sanitizer.proxy.tenants import Anyone, Callers, Tenants
+from sanitizer.proxy.tenants import Anyone, Tenants
 from sanitizer.randomness import secret_key
 from sanitizer.urls import is_loopback, url_host
 from sanitizer.wire import endpoint_of
 
 HEAD_BYTES = 65_536
-SPARE_CONNECTIONS = 64  # beyond the limit, for probes: other requests on them are refused
+SPARE_CONNECTIONS = 64
+"""Connections beyond the limit, for probes: other requests on them are refused."""
 SHUTDOWN_SECONDS = 30
+DRAIN_SECONDS = 2.0
+"""Time for which a refused body is still read."""
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"connection: close\r\ncontent-length: 0\r\n\r\n"
@@ -171,7 +175,7 @@ def run(
     Raises:
         ValueError: a certificate that cannot be used, or an address that cannot be listened on.
     """
-    with sock or listener.open() as opened, _ended_by_signals(), _reloaded_by_signal(reload):
+    with sock or listener.open() as opened, _signals(reload):
         url = listener.url(opened.getsockname()[1])
         make_server(app, listener, lambda: announce(url)).run(sockets=[opened])
 
@@ -221,30 +225,24 @@ def make_server(
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Ignore the signal that uvicorn raises once more after it has ended in order."""
-    kept = signal.signal(signal.SIGTERM, lambda number, frame: None)
+def _signals(reload: Callable[[], None] | None) -> Iterator[None]:
+    """Call `reload` at SIGHUP; ignore SIGTERM, which uvicorn raises once more at its end."""
+    handlers: dict[int, Any] = {signal.SIGTERM: lambda number, frame: None}
+    if reload is not None and hasattr(signal, "SIGHUP"):
+
+        def reload_apart(number: int, frame: object) -> None:
+            # Outside the event loop, which it would hold up.
+            threading.Thread(target=reload, daemon=True).start()
+
+        handlers[signal.SIGHUP] = reload_apart
+    kept = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     except KeyboardInterrupt:
         pass
     finally:
-        signal.signal(signal.SIGTERM, kept)
-
-
-@contextmanager
-def _reloaded_by_signal(reload: Callable[[], None] | None) -> Iterator[None]:
-    """Call `reload` at SIGHUP, outside the event loop, which it would hold up."""
-    if reload is None or not hasattr(signal, "SIGHUP"):
-        yield
-        return
-    kept = signal.signal(
-        signal.SIGHUP, lambda number, frame: threading.Thread(target=reload, daemon=True).start()
-    )
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGHUP, kept)
+        for number, handler in kept.items():
+            signal.signal(number, handler)
 
 
 def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
@@ -270,14 +268,17 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
             if n_open > most + SPARE_CONNECTIONS:
                 transport.close()
             self.app_state = {**self.app_state, "spare": n_open > most}
-            if shown := _certificate(transport):
-                self.app_state["certificate"] = digest_of(shown)
+            shown: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+            # Only a certificate that is one of those accepted is given.
+            if shown is not None and (certificate := shown.getpeercert(binary_form=True)):
+                self.app_state["certificate"] = digest_of(certificate)
             self._expect_head()
 
         def data_received(self, data: bytes) -> None:
             self._n_bytes += len(data)
             super().data_received(data)
-            if self._is_idle():
+            # No request is under way, so that a head is expected.
+            if self.cycle is None or self.cycle.response_complete:
                 self._expect_head()
                 if self._n_bytes > HEAD_BYTES and not self.transport.is_closing():
                     self.transport.write(TOO_LARGE)
@@ -288,10 +289,6 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             self._forget_head()
             super().connection_lost(exc)
-
-        def _is_idle(self) -> bool:
-            """Return True if no request is under way, so that a head is expected."""
-            return self.cycle is None or self.cycle.response_complete
 
         def _expect_head(self) -> None:
             if self._head is None:
@@ -304,15 +301,6 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
                 self._head = None
 
     return LimitedProtocol
-
-
-def _certificate(transport: asyncio.Transport) -> bytes | None:
-    """Return the certificate (DER) that the client showed, if it is one of those accepted."""
-    shown: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
-    return None if shown is None else shown.getpeercert(binary_form=True)
-
-
-CLOSE = (b"connection", b"close")
 
 
 def create_app(
@@ -352,26 +340,35 @@ def create_app(
         may_block: True if the vault is on disk, so that no work is done on the event loop.
     """
     metrics = Metrics()
-    own_routes: list[Route] = []
+    routes: list[Route] = []
     page: PageApi | None = None
-    callers: Callers
+    callers: Anyone | Tenants
     if isinstance(sanitizer, Tenants):
         callers, workers = sanitizer, Workers(True, sanitizer.n_waiting)
     else:
-        conversations = Conversations(sanitizer, conversation_key or secret_key())
-        anyone = Anyone(settings, conversations)
-        callers, workers = anyone, Workers(may_block or sanitizer.policy.reads_models)
-        # Neither knows a tenant, so neither is there for tenants.
-        own_routes += GuardApi(sanitizer, settings, conversations, metrics, workers).routes()
+        key = conversation_key or secret_key()
+        conversations = Conversations(sanitizer, key)
+        callers = Anyone(settings, conversations)
+        workers = Workers(may_block or sanitizer.policy.reads_models)
+        # Neither guard nor page knows a tenant, so neither is there for tenants.
+        sessions = Conversations(sanitizer, key, short=True)
+        routes += GuardApi(sessions, settings, metrics, workers).routes()
         if settings.page:
-            page = PageApi(sanitizer, settings, conversations, metrics, anyone.upstream)
-    routes = [
-        Route("/healthz", _healthz),
-        Route("/readyz", _readyz(callers)),
-        Route(METRICS, _metrics(metrics)),
-        *own_routes,
-        *(page_routes(page) if page is not None else ()),
-    ]
+            page = PageApi(sanitizer, settings, conversations, metrics, callers.upstream)
+            routes += page.routes()
+
+    async def is_alive(request: Request) -> Response:
+        return Response(b"ok\n", media_type="text/plain")
+
+    async def is_ready(request: Request) -> Response:
+        # Not by the workers of the API, who may all be busy.
+        await asyncio.get_running_loop().run_in_executor(None, callers.ready)
+        return Response(b"ok\n", media_type="text/plain")
+
+    async def counts(request: Request) -> Response:
+        return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
+
+    routes += [Route("/healthz", is_alive), Route("/readyz", is_ready), Route(METRICS, counts)]
 
     @asynccontextmanager
     async def lifespan(app: ASGIApp) -> AsyncIterator[None]:
@@ -392,35 +389,9 @@ def create_app(
     return ErrorLayer(api, router, access, metrics, own, settings.max_connections)
 
 
-async def _healthz(request: Request) -> Response:
-    return Response(b"ok\n", media_type="text/plain")
-
-
-def _readyz(callers: Callers) -> Callable[[Request], Awaitable[Response]]:
-    async def show(request: Request) -> Response:
-        # Not by the workers of the API, who may all be busy.
-        await asyncio.get_running_loop().run_in_executor(None, callers.ready)
-        return Response(b"ok\n", media_type="text/plain")
-
-    return show
-
-
-def _metrics(metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
-    async def show(request: Request) -> Response:
-        return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
-
-    return show
-
-
 @dataclass
 class Reply:
-    """Channel of one answer, which remembers the status and adds the same headers to any answer.
-
-    Attributes:
-        send: sends the answer's messages.
-        extra: headers to add.
-        status: status that was sent; 0 until then.
-    """
+    """Channel of one answer, which adds headers, and remembers the status; 0 until it is sent."""
 
     send: Send
     extra: Headers
@@ -434,93 +405,90 @@ class Reply:
         await self.send(message)
 
 
+@dataclass(frozen=True)
 class ErrorLayer:
     """Outermost layer of the application: limits, access, and errors made into answers and logs.
 
     Guarantee: no exception leaves it, so the server logs none. Its own log holds the messages of
     this package's errors, which hold no text; of all other errors only the type and the line.
 
-    Args:
-        api: answers all paths but those in `own`.
+    Attributes:
+        api: answers all paths but those in `own`, which are of the page and the proxy itself.
         router: answers the paths in `own`, and runs the lifespan.
-        access: check of each request.
-        metrics: counts requests and refusals.
-        own: paths of the page and of the proxy itself.
         most: requests that may be under way at once.
     """
 
-    def __init__(
-        self,
-        api: ASGIApp,
-        router: ASGIApp,
-        access: AccessCheck,
-        metrics: Metrics,
-        own: frozenset[str],
-        most: int,
-    ) -> None:
-        self._api = api
-        self._router = router
-        self._access = access
-        self._metrics = metrics
-        self._own = own
-        self._most = most
+    api: ASGIApp
+    router: ASGIApp
+    access: AccessCheck
+    metrics: Metrics
+    own: frozenset[str]
+    most: int
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._router(scope, receive, send)
+            await self.router(scope, receive, send)
             return
         headers = plain_headers(scope)
         scope.setdefault("state", {})["headers"] = headers
         scope["app"] = self
-        is_own = scope["path"] in self._own
-        reply = Reply(send, self._access.cross_origin(scope, headers))
+        endpoint, is_own = endpoint_of(scope["path"]), scope["path"] in self.own
+        reply = Reply(send, self.access.cross_origin(scope, headers))
         try:
-            await self._answer(scope, receive, reply, self._router if is_own else self._api)
+            await self._answer(scope, receive, reply, self.router if is_own else self.api)
         except ClientGone:
             pass
         except asyncio.CancelledError:
             # Only the end of the server cancels a request, and it would log that as an error.
-            shutdown = Failure(503, "the proxy is shutting down", "shutdown", retry=True)
-            await self._tell(shutdown, reply, receive, endpoint_of(scope["path"]))
+            await self._tell(SHUTDOWN, reply, receive, endpoint)
         except Exception as error:
             log_failure(error)
             failure = Failure.of(error)
             if failure.status == 401 and is_own:
                 reply.extra = [*reply.extra, ASK]
-            await self._tell(failure, reply, receive, endpoint_of(scope["path"]))
+            await self._tell(failure, reply, receive, endpoint)
         finally:
-            self._metrics.leave()
+            self.metrics.leave()
             if not is_own:
                 status = str(reply.status) if reply.status else "gone"
-                self._metrics.request(endpoint_of(scope["path"]), status)
+                self.metrics.requests.labels(endpoint, status).inc()
 
     async def _answer(self, scope: Scope, receive: Receive, reply: Reply, app: ASGIApp) -> None:
         headers = scope["state"]["headers"]
         is_probe = scope["path"] in FREE_PATHS or scope["path"] == METRICS
-        if (self._metrics.enter() > self._most or scope["state"].get("spare")) and not is_probe:
-            raise RequestRefused(f"more than {self._most} requests are under way", "busy", 429)
-        if self._access.is_preflight(scope, headers):
+        if (self.metrics.enter() > self.most or scope["state"].get("spare")) and not is_probe:
+            raise RequestRefused(f"more than {self.most} requests are under way", "busy", 429)
+        if self.access.is_preflight(scope, headers):
             await answer(reply, 200, b"", [])
             return
-        self._access.check(scope, headers)
+        self.access.check(scope, headers)
         await app(scope, receive, reply)
 
     async def _tell(self, failure: Failure, reply: Reply, receive: Receive, endpoint: str) -> None:
         """Answer with a failure, if no answer has begun."""
-        self._metrics.refusal(failure.code)
+        self.metrics.refusals.labels(failure.code).inc()
         if reply.status:
             # Too late: the server closes the connection before the end of the answer, which
             # clients see as broken.
             return
-        if failure.status not in (408, 413):
-            await answer_failure(reply, failure, endpoint)
-            return
-        # The client may still be sending. It gets the whole answer now, but the end of it only
-        # after a moment in which what it sends is read: a connection closed before that would be
-        # reset, and the answer lost.
-        body = failure.body(endpoint)
-        headers = [*JSON, (b"content-length", str(len(body)).encode()), CLOSE]
+        body = json.dumps(failure.document(endpoint)).encode()
+        headers = [*JSON, (b"content-length", str(len(body)).encode())]
+        if not failure.retry:
+            headers.append((b"x-should-retry", b"false"))  # the SDKs obey it before the status
+        if failure.status in (429, 503):
+            headers.append((b"retry-after", str(max(1, ceil(failure.retry_after))).encode()))
+        may_still_send = failure.status in (408, 413)
+        if may_still_send:
+            headers.append((b"connection", b"close"))
         await reply({"type": "http.response.start", "status": failure.status, "headers": headers})
-        await reply({"type": "http.response.body", "body": body, "more_body": True})
-        await drain(receive)
-        await reply({"type": "http.response.body", "body": b""})
+        if may_still_send:
+            # The client gets the whole answer now, but the end of it only after a moment in which
+            # what it sends is read: a connection closed before that would be reset, and the answer
+            # lost.
+            await reply({"type": "http.response.body", "body": body, "more_body": True})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DRAIN_SECONDS):
+                    while (await receive()).get("more_body"):
+                        pass
+            body = b""
+        await reply({"type": "http.response.body", "body": body})

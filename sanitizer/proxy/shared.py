@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
@@ -17,39 +17,91 @@ from prometheus_client.metrics_core import Metric
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS
-from sanitizer.storage import message_key
+from sanitizer.storage import MemoryVault, message_key
 from sanitizer.wire import Filter, short_enough
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 Result = TypeVar("Result")
 HEADER = "sanitizer-conversation"
+"""Header that names a conversation."""
 MAX_CONVERSATIONS = 10_000
 _NAME = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-# Upper bounds of the histograms' buckets, in seconds: sanitizing identifiers takes under one
-# millisecond, a long answer of a large model a minute.
+"""Media type of the metrics."""
 BOUNDS = (
     *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1),
     *(0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
 )
+"""Upper bounds of the histograms' buckets, in seconds: sanitizing identifiers takes under one
+millisecond, a long answer of a large model a minute."""
+
+
+class LastUsed(Generic[Key, Value]):
+    """Values made when first needed; of many, the last used are kept. Safe for many threads.
+
+    Args:
+        most: values kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Key, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Key, make: Callable[[], Value]) -> Value:
+        """Return the value of a key, made if there is none."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        # A database may be asked, so not under the lock; the first one made is the one used.
+        made = make()
+        with self._lock:
+            found = self._kept.setdefault(key, made)
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+            return found
+
+    def drop(self, unwanted: Callable[[Key], bool]) -> None:
+        """Forget the values of some keys."""
+        with self._lock:
+            for key in [each for each in self._kept if unwanted(each)]:
+                del self._kept[key]
+
+
+def conversation_in(headers: Mapping[str, str]) -> str | None:
+    """Return the name in the header `sanitizer-conversation`; refuse one that cannot be a name."""
+    wanted = headers.get(HEADER)
+    if wanted is not None and not _NAME.fullmatch(wanted):
+        told = f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -"
+        raise RequestRefused(told, "conversation")
+    return wanted
 
 
 class Conversations:
-    """One filter per conversation, made when first needed. Safe for many threads.
+    """One Sanitizer and filter per conversation, of those used last. Safe for many threads.
 
     Args:
         key: key of the hashes that name conversations after API keys. With the same key, a
             conversation is found again by a ledger or a vault on disk after a restart.
-        most: filters kept in memory. Beyond it the least recently used one is dropped; its
-            originals and budget are kept in vault and ledger.
+        most: conversations kept here; originals and budgets of others are in vault and ledger.
+        short: conversations are short and many, so that with one that is dropped its originals in
+            memory must go: its answers keep their stand-ins.
     """
 
-    def __init__(self, sanitizer: Sanitizer, key: bytes, most: int = MAX_CONVERSATIONS) -> None:
+    def __init__(
+        self,
+        sanitizer: Sanitizer,
+        key: bytes,
+        most: int = MAX_CONVERSATIONS,
+        short: bool = False,
+    ) -> None:
         self._sanitizer = sanitizer
         self._key = key
-        self._most = most
-        self._filters: OrderedDict[str, Filter] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: LastUsed[str, tuple[Sanitizer, Filter]] = LastUsed(most)
+        self._apart = short and isinstance(sanitizer.inner.released.vault, MemoryVault)
 
     def name(self, headers: Mapping[str, str]) -> str:
         """Return the name of the conversation that a request belongs to.
@@ -60,13 +112,9 @@ class Conversations:
         conversation.
 
         Raises:
-            RequestRefused: the name is not 1 to 128 letters, digits or ._:@-
+            RequestRefused: the header holds no name.
         """
-        wanted = headers.get(HEADER)
-        if wanted is not None and not _NAME.fullmatch(wanted):
-            raise RequestRefused(
-                f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -", "conversation"
-            )
+        wanted = conversation_in(headers)
         secrets = [headers.get("authorization", ""), headers.get("api-key", "")]
         secrets += [headers[name] for name in KEY_HEADERS[2:] if name in headers]
         if not any(secrets):
@@ -74,17 +122,15 @@ class Conversations:
         holder = message_key(self._key, "api-key", *secrets).hex()[:32]
         return f"{wanted}/{holder}" if wanted else f"key/{holder}"
 
-    def filter(self, name: str) -> Filter:
-        """Return the filter of a conversation. Raises LedgerError, VaultError."""
-        with self._lock:
-            found = self._filters.get(name)
-            if found is None:
-                found = self._filters[name] = Filter(self._sanitizer.derive(conversation=name))
-                if len(self._filters) > self._most:
-                    self._filters.popitem(last=False)
-            else:
-                self._filters.move_to_end(name)
-            return found
+    def of(self, name: str) -> tuple[Sanitizer, Filter]:
+        """Return Sanitizer and filter of a conversation. Raises LedgerError, VaultError."""
+
+        def make() -> tuple[Sanitizer, Filter]:
+            vault = MemoryVault() if self._apart else None
+            derived = self._sanitizer.derive(conversation=name, vault=vault)
+            return derived, Filter(derived)
+
+        return self._kept.get(name, make)
 
 
 class Workers:
@@ -102,11 +148,7 @@ class Workers:
         )
 
     async def run(self, size: int, work: Callable[[], Result]) -> Result:
-        """Run the work and return its result.
-
-        Args:
-            size: bytes that the work has to read, which decides where it runs.
-        """
+        """Return the result of work that has to read so many bytes, which decide where it runs."""
         if not self._may_block and short_enough(size):
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -132,23 +174,33 @@ class Metrics:
     """Counts and times since the start, as Prometheus metrics. Safe for many threads.
 
     Guarantee: labels are fixed words of this package, never text of a request.
+
+    Attributes:
+        requests: that ended, by endpoint and status; "gone" if the client left.
+        refusals: requests that were not answered, by reason.
+        times: of "filter" (sanitizing the request), "upstream" (until the first byte of its
+            answer), and "request" (all of it), in seconds.
+        epsilon: what budgets were charged.
     """
 
     def __init__(self) -> None:
         self._registry = registry = _Registry()
-        self._requests = Counter(
+        self.requests = Counter(
             "sanitizer_requests",
             "API requests by endpoint and answer.",
             ["endpoint", "status"],
             registry=registry,
         )
-        self._refusals = Counter(
+        self.refusals = Counter(
             "sanitizer_refusals",
             "Requests that were not answered, by reason.",
             ["reason"],
             registry=registry,
         )
-        self._times = {
+        self.epsilon = Counter(
+            "sanitizer_epsilon_spent", "Epsilon charged, in nats.", registry=registry
+        )
+        self.times = {
             stage: Histogram(
                 f"sanitizer_{stage}_seconds",
                 f"Time of the stage: {stage}.",
@@ -157,43 +209,13 @@ class Metrics:
             )
             for stage in ("filter", "upstream", "request")
         }
-        self._epsilon = Counter(
-            "sanitizer_epsilon_spent", "Epsilon charged, in nats.", registry=registry
-        )
         # The library's gauge cannot be raised and read in one step, as the limit of requests
         # needs, so the number is kept here.
         self._lock = threading.Lock()
         self._under_way = 0
-        under_way = Gauge(
+        Gauge(
             "sanitizer_requests_under_way", "Requests at this moment.", registry=registry
-        )
-        under_way.set_function(lambda: self._under_way)
-
-    def request(self, endpoint: str, status: str) -> None:
-        """Count a request that ended.
-
-        Args:
-            endpoint: name of the endpoint, such as "chat/completions", or "other".
-            status: status of the answer, such as "200", or "gone" if the client left.
-        """
-        self._requests.labels(endpoint, status).inc()
-
-    def refusal(self, reason: str) -> None:
-        """Count a request that was not answered; `reason` is a fixed word."""
-        self._refusals.labels(reason).inc()
-
-    def time(self, stage: str, seconds: float) -> None:
-        """Record the duration of one stage of a request.
-
-        Args:
-            stage: "filter" (sanitizing the request), "upstream" (until the first byte of its
-                answer), or "request" (all of it).
-        """
-        self._times[stage].observe(seconds)
-
-    def charge(self, epsilon: float) -> None:
-        """Add the epsilon that a budget was charged."""
-        self._epsilon.inc(epsilon)
+        ).set_function(lambda: self._under_way)
 
     def enter(self) -> int:
         """Count a request that begins; return how many are under way, this one included."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hmac
 import logging
-import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from sanitizer.corrections import Memories, memories_of
 from sanitizer.errors import PolicyError, RequestRefused, VaultError
 from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS, TOKEN, ProxySettings
 from sanitizer.proxy.audit_log import AuditLog, Collector
-from sanitizer.proxy.configuration import Configuration, StoragePlace, Tenant, digest_of
-from sanitizer.proxy.shared import HEADER, MAX_CONVERSATIONS, Conversations
+from sanitizer.proxy.configuration import Configuration, Tenant, digest_of
+from sanitizer.proxy.shared import MAX_CONVERSATIONS, Conversations, LastUsed, conversation_in
 from sanitizer.proxy.upstream import Upstream
 from sanitizer.storage import (
     Budgets,
@@ -33,7 +29,6 @@ from sanitizer.storage import (
 from sanitizer.wire import Filter
 
 UPSTREAM = "sanitizer-upstream"
-_NAME = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 log = logging.getLogger("sanitizer.proxy")
 
 
@@ -43,45 +38,15 @@ class Caller:
 
     Attributes:
         who: for the audit log.
-        conversation: name of the conversation.
-        upstream: where the request goes.
-        key: sent to it in place of what the client sends, or None.
-        headers: names of headers that pass besides the usual ones.
         filter: returns the filter of the conversation; raises LedgerError, VaultError.
+        mount: path below which the upstream is served; "" if it is the only one.
     """
 
     who: Mapping[str, str]
     conversation: str
     upstream: Upstream
     filter: Callable[[], Filter] = field(repr=False)
-    key: str | None = field(default=None, repr=False)
-    headers: frozenset[str] = frozenset()
-
-
-class Callers(Protocol):
-    """Everyone who may ask."""
-
-    audit: AuditLog
-
-    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
-        """Return who asks.
-
-        Args:
-            headers: of the request, by lower-case name.
-            certificate: digest of the client's certificate, if it showed one.
-
-        Raises:
-            RequestRefused: 401, nobody known; 400, a name that cannot be one.
-        """
-
-    def ready(self) -> None:
-        """Raise SanitizerError if a request could not be answered now."""
-
-    def reload(self) -> None:
-        """Read again what may have changed."""
-
-    async def close(self) -> None:
-        """Close connections and files."""
+    mount: str = ""
 
 
 class Anyone:
@@ -90,21 +55,30 @@ class Anyone:
     def __init__(self, settings: ProxySettings, conversations: Conversations) -> None:
         self.audit = AuditLog()
         self.upstream = Upstream(settings)
-        self._key = settings.key
+        self._upstreams = {
+            mount: Upstream(replace(settings, upstream=url)) for mount, url in settings.mounts
+        } or {"": self.upstream}
         self._conversations = conversations
 
-    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
+    def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
+        """Return who asks for a path.
+
+        Raises:
+            RequestRefused: 400, a name that cannot be one; 404, no API there.
+        """
         name = self._conversations.name(headers)
-        return Caller({}, name, self.upstream, lambda: self._conversations.filter(name), self._key)
+        for mount, upstream in self._upstreams.items():
+            if path.startswith(f"{mount}/"):
+                return Caller({}, name, upstream, lambda: self._conversations.of(name)[1], mount)
+        raise RequestRefused("no API is served below this path", "endpoint", 404)
 
     def ready(self) -> None:
         """Do nothing: a vault or a ledger in files is ready once it is open."""
 
-    def reload(self) -> None:
-        """Do nothing: there is no configuration."""
-
     async def close(self) -> None:
-        await self.upstream.close()
+        """Close connections."""
+        for each in {self.upstream, *self._upstreams.values()}:
+            await each.close()
 
 
 @dataclass(frozen=True)
@@ -113,7 +87,7 @@ class _Served:
 
     tenant: Tenant
     sanitizer: Sanitizer = field(repr=False)
-    upstreams: Mapping[str, tuple[Upstream, str | None, frozenset[str]]] = field(repr=False)
+    upstreams: Mapping[str, Upstream] = field(repr=False)
 
 
 class Tenants:
@@ -143,12 +117,11 @@ class Tenants:
     ) -> None:
         self._path = path
         self._settings = settings
-        self._lock = threading.Lock()
-        self._filters: OrderedDict[str, Filter] = OrderedDict()
-        self._upstreams: dict[ProxySettings, Upstream] = {}
+        self._filters: LastUsed[str, Filter] = LastUsed(MAX_CONVERSATIONS)
+        self._upstreams: dict[tuple[ProxySettings, frozenset[str]], Upstream] = {}
         configuration = Configuration.load(path)
         self._place = configuration.storage
-        self._store = _opened(configuration.storage)
+        self._store = PostgresStore(**asdict(self._place)) if self._place else None
         try:
             self.ledger: Budgets = (
                 MemoryLedger() if self._store is None else PostgresLedger(self._store)
@@ -183,25 +156,33 @@ class Tenants:
                 # Not inside a transaction: others would wait for it.
                 served.sanitizer.inner.class_draws().load()
 
-    def caller(self, headers: Mapping[str, str], certificate: str | None) -> Caller:
+    def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
+        """Return who asks.
+
+        Args:
+            headers: of the request, by lower-case name.
+            certificate: digest of the client's certificate, if it showed one.
+            path: of the request.
+
+        Raises:
+            RequestRefused: 401, nobody known; 400, a name that cannot be one.
+        """
         served = self._found(headers, certificate)
         tenant = served.tenant
-        name = headers.get(HEADER, "default")
-        if not _NAME.fullmatch(name):
-            raise RequestRefused(
-                f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -", "conversation"
-            )
         chosen = headers.get(UPSTREAM, tenant.upstreams[0])
         if chosen not in tenant.upstreams:
             raise RequestRefused(f"{UPSTREAM} must name one that you may ask", "upstream")
-        upstream, key, passed = served.upstreams[chosen]
-        conversation = f"{name}/{tenant.name}"
+        name = f"{conversation_in(headers) or 'default'}/{tenant.name}"
         who = {"tenant": tenant.name, "policy": tenant.policy.name, "upstream": chosen}
-        return Caller(
-            who, conversation, upstream, lambda: self._filter(served, conversation), key, passed
-        )
+
+        def filter_of() -> Filter:
+            derive = served.sanitizer.derive
+            return self._filters.get(name, lambda: Filter(derive(conversation=name)))
+
+        return Caller(who, name, served.upstreams[chosen], filter_of)
 
     def ready(self) -> None:
+        """Raise SanitizerError if a request could not be answered now."""
         if self._store is not None:
             self._store.check()
 
@@ -221,15 +202,13 @@ class Tenants:
             told = f": {error}" if isinstance(error, PolicyError) else ""
             log.error("the configuration was not reloaded: %s%s", type(error).__name__, told)
             return
-        with self._lock:
-            changed = [name for name in self._served if self._served[name] is not served.get(name)]
-            self._served = served
-            for conversation in list(self._filters):
-                if conversation.rpartition("/")[2] in changed:
-                    del self._filters[conversation]
+        changed = {name for name in self._served if self._served[name] is not served.get(name)}
+        self._served = served
+        self._filters.drop(lambda conversation: conversation.rpartition("/")[2] in changed)
         log.warning("the configuration was reloaded: %d tenants", len(served))
 
     async def close(self) -> None:
+        """Close connections and files."""
         for upstream in self._upstreams.values():
             await upstream.close()
         self.audit.close()
@@ -250,38 +229,21 @@ class Tenants:
                 return served
         raise RequestRefused("the API key is missing or not one of the proxy's", "key", 401)
 
-    def _filter(self, served: _Served, conversation: str) -> Filter:
-        with self._lock:
-            if (found := self._filters.get(conversation)) is not None:
-                self._filters.move_to_end(conversation)
-                return found
-        # The database may be asked, so not under the lock; the first one made is the one used.
-        made = Filter(served.sanitizer.derive(conversation=conversation))
-        with self._lock:
-            found = self._filters.setdefault(conversation, made)
-            if len(self._filters) > MAX_CONVERSATIONS:
-                self._filters.popitem(last=False)
-            return found
-
     def _all(self, configuration: Configuration) -> dict[str, _Served]:
         """Return the tenants of a configuration; those that did not change stay as they are."""
         self._set_limits(configuration)
-        places = configuration.upstreams
-        settings = {
-            name: replace(self._settings, upstream=each.url, key=each.key, ca=each.ca)
-            for name, each in places.items()
-        }
-        for each in settings.values():
-            self._upstreams.setdefault(each, Upstream(each))
+        upstreams: dict[str, Upstream] = {}
+        for name, each in configuration.upstreams.items():
+            own = replace(self._settings, upstream=each.url, key=each.key, ca=each.ca)
+            if (own, each.headers) not in self._upstreams:
+                self._upstreams[own, each.headers] = Upstream(own, each.headers)
+            upstreams[name] = self._upstreams[own, each.headers]
         old = getattr(self, "_served", {})
         served: dict[str, _Served] = {}
         for tenant in configuration.tenants:
-            upstreams = {
-                name: (self._upstreams[settings[name]], places[name].key, places[name].headers)
-                for name in tenant.upstreams
-            }
+            asked = {name: upstreams[name] for name in tenant.upstreams}
             before = old.get(tenant.name)
-            if before is not None and (before.tenant, before.upstreams) == (tenant, upstreams):
+            if before is not None and (before.tenant, before.upstreams) == (tenant, asked):
                 served[tenant.name] = before
                 continue
             sanitizer = self._base.derive(
@@ -292,7 +254,7 @@ class Tenants:
             if self._store is not None:
                 vault = PostgresVault(self._store, sanitizer.inner.digest)
                 sanitizer = sanitizer.derive(vault=vault)
-            served[tenant.name] = _Served(tenant, sanitizer, upstreams)
+            served[tenant.name] = _Served(tenant, sanitizer, asked)
         return served
 
     def _set_limits(self, configuration: Configuration) -> None:
@@ -315,18 +277,6 @@ def _memories(tenant: Tenant) -> Memories | None:
         return memories_of(tenant.corrections)
     except (ValueError, VaultError) as error:
         raise PolicyError(f"tenant {tenant.name}: corrections cannot be used: {error}") from None
-
-
-def _opened(place: StoragePlace | None) -> PostgresStore | None:
-    if place is None:
-        return None
-    return PostgresStore(
-        place.url,
-        place.key,
-        create=place.create,
-        seconds=place.seconds,
-        connections=place.connections,
-    )
 
 
 def _keys(headers: Mapping[str, str]) -> list[str]:

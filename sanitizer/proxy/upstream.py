@@ -16,7 +16,7 @@ import ssl
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -29,23 +29,17 @@ from sanitizer.proxy.access import KEY_HEADERS, Headers, ProxySettings
 from sanitizer.urls import is_loopback
 from sanitizer.wire import answer_headers, format_of, sent_headers
 
-MAX_ANSWER = 64_000_000  # bytes of one answer that is not streamed
+MAX_ANSWER = 64_000_000
+"""Bytes of one answer that is not streamed."""
 CONNECT_SECONDS = 10.0
 SILENT = "the upstream was silent for too long"
 _NO_TYPE = ("Content-Type",)  # of a request without a body the library would state one
 
-TO_UPSTREAM = (
-    "authorization",
-    "api-key",
-    "x-api-key",
-    "x-goog-api-key",
-    "anthropic-beta",
-    "anthropic-version",
-    "openai-organization",
-    "openai-project",
-    "openai-beta",
-    "idempotency-key",
-)
+TO_UPSTREAM = frozenset(KEY_HEADERS) | {
+    *("anthropic-beta", "anthropic-version", "idempotency-key"),
+    *("openai-organization", "openai-project", "openai-beta"),
+}
+"""Headers of a client that pass."""
 _TO_CLIENT = re.compile(
     rb"x-request-id|request-id|apim-request-id|anthropic-(organization-id|ratelimit-[a-z-]+)|openai-(processing-ms|version|model|organization|project)"
     rb"|x-ratelimit-[a-z-]+|retry-after(-ms)?|x-should-retry"
@@ -54,68 +48,50 @@ USER_AGENT = "sanitizer"
 _TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-def target(upstream: str, path: str, query: bytes) -> tuple[str, str]:
+def target(upstream: str, path: str, query: bytes, mount: str = "") -> tuple[str, str]:
     """Return (path and query for the filter, which judges them; URL to ask once it has).
 
     Args:
         upstream: base URL. Its path replaces "/v1"; without one, the client's path is kept whole.
         path: path of the request, not decoded.
         query: query of the request, as it was sent.
+        mount: path that stands for the whole base URL, in place of the rule above.
     """
     base = upstream.rstrip("/")
-    wanted = path.removeprefix("/v1") if urlsplit(base).path else path
+    wanted = path.removeprefix(mount or ("/v1" if urlsplit(base).path else ""))
     if query:
         wanted = f"{wanted}?{query.decode('latin-1')}"
     return wanted, base + wanted
-
-
-def speaks_messages(endpoint: str) -> bool:
-    """Return True for an endpoint of Anthropic's API, whose keys and errors have other forms."""
-    return format_of(endpoint) == "anthropic"
-
-
-def speaks_gemini(endpoint: str) -> bool:
-    """Return True for a method of Gemini's API, whose keys and errors have other forms."""
-    return format_of(endpoint) == "gemini"
-
-
-def speaks_ollama(endpoint: str) -> bool:
-    """Return True for an endpoint of Ollama's own API, whose errors and streams differ."""
-    return format_of(endpoint) == "ollama"
 
 
 def to_upstream(
     headers: Mapping[str, str],
     key: str | None,
     body: bytes,
-    streams: bool,
+    accept: str = "application/json",
     endpoint: str = "",
     passed: frozenset[str] = frozenset(),
-    stream_type: str = "text/event-stream",
 ) -> dict[str, str]:
     """Return the headers of a request. `identity`: the answer has to be read here, and what
     decompresses to much must not.
 
     Args:
+        key: sent in place of the client's, in the form of the endpoint's API.
+        accept: media type of the answer.
         passed: names of headers that pass besides the usual ones.
-        stream_type: media type of the endpoint's streams.
     """
-    kept = dict(sent_headers(headers.items(), only=passed.union(TO_UPSTREAM)))
+    kept = dict(sent_headers(headers.items(), only=passed | TO_UPSTREAM))
     if not _TRACE.fullmatch(kept.get("traceparent", "")):
         for name in ("traceparent", "tracestate"):
             kept.pop(name, None)
     if key is not None:
         for name in KEY_HEADERS:
             kept.pop(name, None)
-        if speaks_messages(endpoint):
-            kept["x-api-key"] = key
-        elif speaks_gemini(endpoint):
-            kept["x-goog-api-key"] = key
-        else:
-            kept["authorization"] = f"Bearer {key}"
+        named = {"anthropic": ("x-api-key", key), "gemini": ("x-goog-api-key", key)}
+        name, value = named.get(format_of(endpoint), ("authorization", f"Bearer {key}"))
+        kept[name] = value
     if body:
         kept["content-type"] = "application/json"
-    accept = stream_type if streams else "application/json"
     return kept | {"accept": accept, "accept-encoding": "identity", "user-agent": USER_AGENT}
 
 
@@ -126,23 +102,12 @@ def to_client(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 @dataclass(frozen=True)
 class UpstreamAnswer:
-    """An answer that the upstream began to send.
-
-    Attributes:
-        status: status of the answer.
-        content_type: its `Content-Type` header, or "".
-        headers: all headers, as they were sent.
-        response: the open connection; the caller must `close` it.
-    """
+    """An answer that the upstream began to send; the caller must `close` it."""
 
     status: int
     content_type: str
     headers: Headers = field(repr=False)
     response: aiohttp.ClientResponse = field(repr=False)
-
-    def is_here(self) -> bool:
-        """Return True if all of the body has arrived, so that `more` will not wait."""
-        return self.response.content.is_eof()
 
     async def more(self) -> bytes:
         """Return more of the body as it arrives; empty at its end.
@@ -164,21 +129,20 @@ class UpstreamAnswer:
         Raises:
             UpstreamError: 504 for a longer one; 502 if the body breaks off or is too long.
         """
-        pieces: list[bytes] = []
-        size, loop = 0, asyncio.get_running_loop()
+        body, loop = bytearray(), asyncio.get_running_loop()
+        # Most answers are here already: the timer would cost more than reading them.
+        is_here = self.response.content.is_eof()
         try:
-            # Most answers are here already: the timer would cost more than reading them.
-            async with nullcontext() if self.is_here() else asyncio.timeout(seconds) as limit:
+            async with nullcontext() if is_here else asyncio.timeout(seconds) as limit:
                 while chunk := await self.more():
-                    pieces.append(chunk)
-                    size += len(chunk)
-                    if size > MAX_ANSWER:
+                    body += chunk
+                    if len(body) > MAX_ANSWER:
                         raise UpstreamError("the upstream's answer is too long")
                     if limit is not None:
                         limit.reschedule(loop.time() + seconds)
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
-        return b"".join(pieces)
+        return bytes(body)
 
     def close(self) -> None:
         """Release the connection, and end it if the body was not read to its end."""
@@ -193,12 +157,15 @@ class Upstream:
     HTTP proxies are taken from the environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) once, at the
     start; none is used for an upstream on this machine.
 
+    Args:
+        passed: names of headers of clients that pass besides the usual ones.
+
     Raises:
         OSError: the file of certificates cannot be read.
     """
 
-    def __init__(self, settings: ProxySettings) -> None:
-        self.url = settings.upstream
+    def __init__(self, settings: ProxySettings, passed: frozenset[str] = frozenset()) -> None:
+        self.url, self.key, self.passed = settings.upstream, settings.key, passed
         self._most = settings.max_connections
         self._verify = ssl.create_default_context(cafile=str(settings.ca)) if settings.ca else True
         self._proxy = _proxy_for(settings.upstream)
@@ -208,15 +175,14 @@ class Upstream:
 
     def _opened(self) -> aiohttp.ClientSession:
         """Return the session, made at the first request in the event loop that sends."""
-        if self._session is not None:
-            return self._session
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._most, ssl=self._verify),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            # Compressed answers are refused: a small one may decompress to any size.
-            auto_decompress=False,
-            timeout=self._timeout,
-        )
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._most, ssl=self._verify),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # Compressed answers are refused: a small one may decompress to any size.
+                auto_decompress=False,
+                timeout=self._timeout,
+            )
         return self._session
 
     async def send(
@@ -241,12 +207,8 @@ class Upstream:
             raise UpstreamError("the upstream cannot be reached in time", 504) from None
         except (aiohttp.ClientError, OSError):
             raise UpstreamError("the upstream cannot be reached, or does not speak HTTP") from None
-        answer = UpstreamAnswer(
-            response.status,
-            response.headers.get("content-type", ""),
-            [*response.raw_headers],
-            response,
-        )
+        kind, raw = response.headers.get("content-type", ""), [*response.raw_headers]
+        answer = UpstreamAnswer(response.status, kind, raw, response)
         if response.headers.get("content-encoding", "identity") != "identity":
             answer.close()
             raise UpstreamError("the upstream compressed its answer without being asked")
@@ -261,14 +223,8 @@ class Upstream:
             await self._session.close()
 
 
-@lru_cache(maxsize=64)
-def _parsed(url: str) -> URL:
-    """Return the URL parsed, from a cache.
-
-    Few URLs are asked for, those of the endpoints, and the library keeps what it works out about
-    one in the object.
-    """
-    return URL(url, encoded=True)
+# Few URLs are asked for, and the library keeps what it works out about one in the object.
+_parsed = lru_cache(maxsize=64)(partial(URL, encoded=True))
 
 
 def _proxy_for(upstream: str) -> str | None:
@@ -282,8 +238,8 @@ def _proxy_for(upstream: str) -> str | None:
 
 # ---- one text of the page ----
 
-_NOT_LET_IN = (401, 403, 407)
-MAX_TOLD = 300  # characters of an API's own error that the page shows
+MAX_TOLD = 300
+"""Characters of an API's own error that the page shows."""
 MAX_MODELS = 500
 
 
@@ -292,7 +248,6 @@ class ChatApi:
     """The upstream as the page asks it: an API with OpenAI's `/models` and `/chat/completions`.
 
     Attributes:
-        upstream: connections to it.
         key: sent as `Authorization: Bearer`; None sends none.
         seconds: longest silence of the upstream.
     """
@@ -310,7 +265,7 @@ class ChatApi:
             UpstreamError: nothing answers there, or the key is refused.
         """
         status, found = await self._ask("GET", "/models", b"")
-        if status in _NOT_LET_IN:
+        if status in (401, 403, 407):
             raise UpstreamError(f"the API refuses this key (status {status})")
         listed = found.get("data") if isinstance(found, dict) else None
         ids = [each.get("id") for each in listed or () if isinstance(each, dict)]
@@ -335,20 +290,18 @@ class ChatApi:
     async def _ask(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         """Return (status, parsed body; None if it is no JSON)."""
         _, url = target(self.upstream.url, f"/v1{path}", b"")
-        headers = to_upstream({}, self.key, body, False)
         try:
             async with asyncio.timeout(self.seconds):
+                headers = to_upstream({}, self.key, body)
                 begun = await self.upstream.send(method, url, headers, body)
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
         try:
-            whole = await begun.whole(self.seconds)
-        finally:
-            begun.close()
-        try:
-            return begun.status, json.loads(whole)
+            return begun.status, json.loads(await begun.whole(self.seconds))
         except (ValueError, RecursionError):
             return begun.status, None
+        finally:
+            begun.close()
 
 
 def _told(found: Any) -> str:

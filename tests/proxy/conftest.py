@@ -12,10 +12,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from sanitizer import Sanitizer
 from tests.proxy.servers import Proxy, Upstream, proxy, upstream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+    from sanitizer.lm.masked import OnnxMaskedLM
+    from tests.proxy.pages import Visit
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +28,27 @@ def browser() -> Iterator[Browser]:
     from tests.proxy.pages import chromium
 
     with chromium() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def upstream_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upstream's key, which configurations of tests name."""
+    monkeypatch.setenv("UPSTREAM_KEY", "sk-of-the-upstream")
+
+
+@pytest.fixture
+def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
+    """The Sanitizer of the page that is visited."""
+    return Sanitizer(model=model, budget=200.0, policy="words")
+
+
+@pytest.fixture
+def visit(browser: Browser, sanitizer: Sanitizer) -> Iterator[Visit]:
+    """A visit to a page of its own."""
+    from tests.proxy.pages import visiting
+
+    with visiting(browser, sanitizer) as found:
         yield found
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from sanitizer import Sanitizer
-from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.server import Listener, create_app, make_server
+from sanitizer.proxy.server import Listener
+from tests.proxy.servers import proxy
 
 CHROMIUM = Path("/usr/bin/chromium")
 QUIET = (
@@ -44,17 +43,9 @@ def chromium() -> Iterator[Browser]:
 @contextmanager
 def served(sanitizer: Sanitizer, *, port: int = 0, **settings: Any) -> Iterator[str]:
     """The proxy's address on loopback. Nothing answers at its upstream unless one is given."""
-    app = create_app(sanitizer, ProxySettings(**{"upstream": "http://127.0.0.1:9/v1"} | settings))
-    listener = Listener(port=port)
-    server = make_server(app, listener)
-    with listener.open() as listening:
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        try:
-            yield listener.url(listening.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join()
+    upstream = settings.pop("upstream", "http://127.0.0.1:9/v1")
+    with proxy(upstream, sanitizer, Listener(port=port), **settings) as running:
+        yield f"http://127.0.0.1:{running.port}"
 
 
 class Visit:
@@ -157,12 +148,13 @@ class Visit:
 
 
 @contextmanager
-def visiting(browser: Browser, sanitizer: Sanitizer) -> Iterator[Visit]:
-    """A visit to a proxy of its own; whatever happens, nothing is asked of another address, and no
-    rule is broken.
+def visiting(browser: Browser, at: Sanitizer | str, **settings: Any) -> Iterator[Visit]:
+    """A visit to a proxy, one of its own or that at an address; whatever happens, nothing is asked
+    of another address, and no rule is broken.
     """
-    with served(sanitizer) as address, browser.new_context() as context:
-        visit = Visit(context, address)
+    with ExitStack() as stack:
+        address = at if isinstance(at, str) else stack.enter_context(served(at, **settings))
+        visit = Visit(stack.enter_context(browser.new_context()), address)
         visit.open()
         yield visit
         assert {url for url in visit.requests if not url.startswith(f"{address}/")} == set()

@@ -12,18 +12,30 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.server import Listener, create_app, make_server
 
 MAIL = "peter.lund@private.example"
+_LINES = Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()
+CASES = [json.loads(line) for line in _LINES]
+"""Rows of bad input and what comes of it, for several files of tests."""
 JSON = {"content-type": "application/json"}
 Behave = Callable[["Received", asyncio.StreamWriter], Awaitable[None]]
+
+
+def cases(of: str) -> pytest.MarkDecorator:
+    """Run a test for each row of a kind, given as `case`."""
+    return pytest.mark.parametrize(
+        "case", [pytest.param(each, id=each["id"]) for each in CASES if each["of"] == of]
+    )
 
 
 @dataclass
@@ -249,6 +261,25 @@ class Proxy:
 
 
 @contextmanager
+def serving(
+    app: Any, listener: Listener, verify: ssl.SSLContext | bool = False, name: str = "127.0.0.1"
+) -> Iterator[Proxy]:
+    """An application under the proxy's own server; certificates are made by tests."""
+    server = make_server(app, replace(listener, port=0))
+    with listener.open() as sock:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
+        thread.start()
+        port = sock.getsockname()[1]
+        url = listener.url(port).replace("127.0.0.1", name)
+        try:
+            with httpx.Client(base_url=url, timeout=20, trust_env=False, verify=verify) as client:
+                yield Proxy(port, client)
+        finally:
+            server.should_exit = True
+            thread.join(30)
+
+
+@contextmanager
 def proxy(
     url: str,
     sanitizer: Sanitizer | None = None,
@@ -256,23 +287,8 @@ def proxy(
     may_block: bool = False,
     **settings: Any,
 ) -> Iterator[Proxy]:
-    """The proxy under its own server; policy "identifiers" unless a sanitizer is given."""
+    """The proxy; policy "identifiers" unless a sanitizer is given."""
     own = sanitizer or Sanitizer(policy="identifiers")
     app = create_app(own, ProxySettings(upstream=url, **settings), may_block=may_block)
-    server = make_server(app, replace(listener, port=0))
-    sock = listener.open()
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
-    thread.start()
-    port = sock.getsockname()[1]
-    try:
-        with httpx.Client(
-            base_url=listener.url(port),
-            timeout=20,
-            trust_env=False,
-            verify=False,  # noqa: S501  certificates made by the test
-        ) as client:
-            yield Proxy(port, client, urlsplit(url).netloc)
-    finally:
-        server.should_exit = True
-        thread.join(30)
-        sock.close()
+    with serving(app, listener) as running:
+        yield replace(running, upstream=urlsplit(url).netloc)

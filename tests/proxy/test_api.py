@@ -22,6 +22,7 @@ from tests.proxy.servers import (
     Proxy,
     Received,
     Upstream,
+    cases,
     chat,
     chunk,
     fixed,
@@ -188,26 +189,10 @@ def test_the_upstream_key_can_come_from_the_proxy(up: Upstream) -> None:
     assert b"sk-other" not in up.raw
 
 
-@pytest.mark.parametrize(
-    ("upstream_url", "path", "query", "url"),
-    [
-        ("http://h/v1", "/v1/responses", b"", "http://h/v1/responses"),
-        ("http://h/v1/", "/v1/responses", b"", "http://h/v1/responses"),
-        ("http://h/openai/v1", "/v1/responses", b"", "http://h/openai/v1/responses"),
-        ("http://h/v1", "/responses", b"", "http://h/v1/responses"),
-        ("http://h", "/v1/responses", b"", "http://h/v1/responses"),
-        (
-            "http://h",
-            "/openai/deployments/d/x",
-            b"api-version=1",
-            "http://h/openai/deployments/d/x?api-version=1",
-        ),
-    ],
-)
-def test_the_upstreams_path_takes_the_place_of_v1(
-    upstream_url: str, path: str, query: bytes, url: str
-) -> None:
-    assert target(upstream_url, path, query)[1] == url
+@cases("target")
+def test_the_upstreams_path_takes_the_place_of_v1_or_of_a_mount(case: dict[str, str]) -> None:
+    query = case["query"].encode()
+    assert target(case["upstream"], case["path"], query, case["mount"])[1] == case["url"]
 
 
 def test_azure_paths_and_their_version_pass(up: Upstream) -> None:

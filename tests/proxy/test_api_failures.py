@@ -50,35 +50,22 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 HTML = b"<html><body>Bad gateway</body></html>"
 
 
-@pytest.mark.parametrize(
-    ("answer", "status"),
-    [
-        (reply(HTML, "text/html"), 502),
-        (reply(HTML, "text/html", 503), 503),
-        (reply(HTML), 502),
-        (reply(b"", "application/json"), 502),
-        (reply(b"[" * 10_000, "application/json"), 502),
-        (reply(chat("x"), "application/json", 200, "content-encoding: gzip"), 502),
-        (reply(b"", "text/plain", 302, "location: https://elsewhere.example/"), 502),
-        (reply(chat("x"))[:-20], 502),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", 502),
-        (b"HTTP/1.1 200 OK\r\n", 502),
-        (b"", 502),
-    ],
-    ids=[
-        "HTML",
-        "HTML 503",
-        "no JSON",
-        "empty",
-        "deep",
-        "gzip",
-        "redirect",
-        "cut off",
-        "no HTTP",
-        "half a head",
-        "none",
-    ],
-)
+UNFIT = {
+    "HTML": (reply(HTML, "text/html"), 502),
+    "HTML 503": (reply(HTML, "text/html", 503), 503),
+    "no JSON": (reply(HTML), 502),
+    "empty": (reply(b"", "application/json"), 502),
+    "deep": (reply(b"[" * 10_000, "application/json"), 502),
+    "gzip": (reply(chat("x"), "application/json", 200, "content-encoding: gzip"), 502),
+    "redirect": (reply(b"", "text/plain", 302, "location: https://elsewhere.example/"), 502),
+    "cut off": (reply(chat("x"))[:-20], 502),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n", 502),
+    "half a head": (b"HTTP/1.1 200 OK\r\n", 502),
+    "none": (b"", 502),
+}
+
+
+@pytest.mark.parametrize(("answer", "status"), UNFIT.values(), ids=UNFIT)
 def test_answers_that_cannot_be_restored_become_errors(answer: bytes, status: int) -> None:
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         writer.write(answer)
@@ -129,24 +116,16 @@ def last_event(answer: httpx.Response) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    "behave",
-    [
-        saying(chunk("One"), b'data: {"id": "c1", "choices": [{"delta": {"content": "secret'),
-        saying(
-            chunk("One"),
-            b'data: {"id": "c1", "choices": [{"delta": {"content": "secret',
-            then="end",
-        ),
-        saying(
-            chunk("One"),
-            b'data: {"id": "c1", "choices": [{"delta": {"content": "secret',
-            then="break",
-        ),
-        saying(chunk("One"), b"data: secret\n\n", then="end"),
-    ],
-    ids=["half then hangs", "half then ends", "half then breaks", "not JSON"],
-)
+HALF = b'data: {"id": "c1", "choices": [{"delta": {"content": "secret'
+BROKEN = {
+    "half then hangs": saying(chunk("One"), HALF),
+    "half then ends": saying(chunk("One"), HALF, then="end"),
+    "half then breaks": saying(chunk("One"), HALF, then="break"),
+    "not JSON": saying(chunk("One"), b"data: secret\n\n", then="end"),
+}
+
+
+@pytest.mark.parametrize("behave", BROKEN.values(), ids=BROKEN)
 def test_a_broken_stream_ends_in_an_error_event_and_nothing_raw(behave: Behave) -> None:
     with upstream(behave) as up, proxy(up.url, timeout=0.3) as api:
         answer = api.chat("x", stream=True)
@@ -161,11 +140,7 @@ def test_responses_streams_end_in_their_own_error_event() -> None:
         answer = api.client.post("/v1/responses", json={"input": "x", "stream": True})
     assert answer.text.startswith("event: error\ndata: ")
     event = last_event(answer)
-    assert (event["type"], event["code"], event["error"]["code"]) == (
-        "error",
-        "upstream",
-        "upstream",
-    )
+    assert [event["type"], event["code"], event["error"]["code"]] == ["error", *["upstream"] * 2]
 
 
 def test_a_filter_that_fails_in_a_stream_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,10 +302,9 @@ def test_planted_secrets_stay_out_of_logs_metrics_and_errors(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     secrets = {"mail": MAIL, "key": "sk-client-0123456789abcdef", "name": "case-4711-peter"}
+    asked = {"messages": [{"role": "user", "content": MAIL}]}
     bodies: Mapping[str, bytes] = {
-        "/v1/chat/completions": json.dumps(
-            {"messages": [{"role": "user", "content": MAIL}]}
-        ).encode(),
+        "/v1/chat/completions": json.dumps(asked).encode(),
         "/v1/responses": MAIL.encode(),
         "/v1/embeddings": json.dumps({"input": MAIL}).encode(),
         f"/v1/files?q={MAIL}": b"{}",
@@ -347,11 +321,8 @@ def test_planted_secrets_stay_out_of_logs_metrics_and_errors(
         )
         shown.append(api.client.get("/metrics").text)
         written = capfd.readouterr()
-        mine = [
-            r.getMessage()
-            for r in caplog.records
-            if not r.name.startswith(("httpx", "httpcore", "hypothesis"))
-        ]
+        others = ("httpx", "httpcore", "hypothesis")
+        mine = [r.getMessage() for r in caplog.records if not r.name.startswith(others)]
         for secret in secrets.values():
             assert secret not in "".join([*shown, *mine, written.out, written.err])
             assert secret.encode() not in up.raw.replace(f"Bearer {secrets['key']}".encode(), b"")

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
 from sanitizer.answers import Restorer
-from sanitizer.proxy.guard_api import Carry, Sessions, redacted, rehydrated, step
+from sanitizer.proxy.guard_api import Carry, redacted, rehydrated, step
+from sanitizer.proxy.shared import Conversations
 from sanitizer.storage import FileVault
 from tests.proxy.servers import Proxy, Upstream, proxy, upstream
 
@@ -170,7 +171,7 @@ def test_nothing_is_asked_of_the_upstream(up: Upstream) -> None:
 
 class TestSessions:
     def test_the_oldest_lose_their_originals(self) -> None:
-        sessions = Sessions(Sanitizer(policy="identifiers"), most=2)
+        sessions = Conversations(Sanitizer(policy="identifiers"), b"k" * 32, most=2, short=True)
         redacted(sessions.of("a")[1], [MAIL])
         redacted(sessions.of("b")[1], [MAIL])
         sessions.of("a")
@@ -180,7 +181,9 @@ class TestSessions:
 
     def test_with_a_vault_on_disk_they_are_found_again(self, tmp_path: Any) -> None:
         with FileVault(tmp_path / "v.vault", key=b"k" * 32) as vault:
-            sessions = Sessions(Sanitizer(policy="identifiers", vault=vault), most=1)
+            sessions = Conversations(
+                Sanitizer(policy="identifiers", vault=vault), b"k" * 32, most=1, short=True
+            )
             redacted(sessions.of("a")[1], [MAIL])
             sessions.of("b")
             assert rehydrated(sessions.of("a")[0].inner.restorer(), "<EMAIL_1>") == MAIL

@@ -28,11 +28,6 @@ def collector() -> Iterator[RecordingServer]:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UPSTREAM_KEY", "sk-of-the-upstream")
-
-
 def records(collector: RecordingServer) -> list[tuple[Any, dict[str, Any]]]:
     """Each log record that came, with its attributes."""
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest

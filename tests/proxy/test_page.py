@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,17 +25,6 @@ NASTY = [
 
 def unanswered(route: Route) -> None:
     """A request that waits."""
-
-
-@pytest.fixture
-def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
-    return Sanitizer(model=model, budget=200.0, policy="words")
-
-
-@pytest.fixture
-def visit(browser: Browser, sanitizer: Sanitizer) -> Iterator[Visit]:
-    with visiting(browser, sanitizer) as found:
-        yield found
 
 
 def test_each_replaced_word_is_marked_in_both_texts(visit: Visit) -> None:
@@ -128,12 +116,7 @@ def test_the_policy_for_identifiers_says_that_there_is_no_differential_privacy(
 def test_the_proxys_own_epsilon_is_where_the_slider_starts(
     browser: Browser, model: OnnxMaskedLM
 ) -> None:
-    with (
-        served(Sanitizer(Cape(epsilon=3.3), model=model, policy="words")) as address,
-        browser.new_context() as context,
-    ):
-        visit = Visit(context, address)
-        visit.open()
+    with visiting(browser, Sanitizer(Cape(epsilon=3.3), model=model, policy="words")) as visit:
         visit.tune()
         assert visit.page.locator("#epsilon-value").inner_text() == "3.3"
         assert visit.write(TEXT)["record"]["epsilon_per_unit"] == 3.3

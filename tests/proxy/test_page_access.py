@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 import sanitizer.proxy
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
-from tests.proxy.pages import TEXT, Visit, served
+from tests.proxy.pages import TEXT, Visit, served, visiting
 
 PAGE = Path(sanitizer.proxy.__file__).parent / "page"
 STYLE = (PAGE / "style.css").read_text("utf-8")
@@ -62,11 +62,8 @@ def address(model: OnnxMaskedLM) -> Iterator[str]:
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Visit]:
-    with browser.new_context() as context:
-        found = Visit(context, address)
-        found.open()
+    with visiting(browser, address) as found:
         yield found
-        assert found.complaints == []
 
 
 def stops(visit: Visit, n: int) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -11,17 +10,6 @@ from playwright.sync_api import Browser, expect
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
 from tests.proxy.pages import TEXT, Visit, visiting
-
-
-@pytest.fixture
-def sanitizer(model: OnnxMaskedLM) -> Sanitizer:
-    return Sanitizer(model=model, budget=200.0, policy="words")
-
-
-@pytest.fixture
-def visit(browser: Browser, sanitizer: Sanitizer) -> Iterator[Visit]:
-    with visiting(browser, sanitizer) as found:
-        yield found
 
 
 def test_copying_charges_once_and_copies_what_was_shown(visit: Visit, sanitizer: Sanitizer) -> None:

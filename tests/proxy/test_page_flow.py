@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Route, expect
 
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
-from tests.proxy.pages import TEXT, Visit, served
+from tests.proxy.pages import TEXT, Visit, served, visiting
 
 LETTER = f"{TEXT} He takes apixaban. Write to reception@clinic.example, in Leeds."
 FACT = "I drank too much again and she left me last night, I cut myself."
@@ -27,12 +27,8 @@ def address(model: OnnxMaskedLM) -> Iterator[str]:
 
 @pytest.fixture
 def visit(browser: Browser, address: str) -> Iterator[Visit]:
-    with browser.new_context() as context:
-        found = Visit(context, address)
-        found.open()
+    with visiting(browser, address) as found:
         yield found
-        assert found.complaints == []
-        assert {url for url in found.requests if not url.startswith(f"{address}/")} == set()
 
 
 def drawn(answer: dict[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from sanitizer import Corrections, Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
-from tests.proxy.pages import TEXT, Visit, served
+from tests.proxy.pages import TEXT, Visit, served, visiting
 from tests.proxy.servers import MAIL, Upstream, an_api, reply, upstream
 
 KEY = "a-key-of-the-api"
@@ -28,12 +28,8 @@ def api() -> Iterator[Upstream]:
 @pytest.fixture
 def visit(browser: Browser, model: OnnxMaskedLM, api: Upstream) -> Iterator[Visit]:
     sanitizer = Sanitizer(model=model, budget=100.0)
-    with served(sanitizer, upstream=api.url) as address, browser.new_context() as context:
-        found = Visit(context, address)
-        found.open()
+    with visiting(browser, sanitizer, upstream=api.url) as found:
         yield found
-        assert found.complaints == []
-        assert {url for url in found.requests if not url.startswith(f"{address}/")} == set()
 
 
 def test_a_letter_is_sent_and_its_answer_read_restored(visit: Visit, api: Upstream) -> None:
@@ -66,11 +62,8 @@ def test_what_an_api_says_against_it_is_shown(browser: Browser) -> None:
     answered = reply(b'{"error": {"message": "There is no such model"}}', status=404)
     with (
         upstream(an_api(answered=answered)) as up,
-        served(sanitizer, upstream=up.url) as address,
-        browser.new_context() as context,
+        visiting(browser, sanitizer, upstream=up.url) as visit,
     ):
-        visit = Visit(context, address)
-        visit.open()
         expect(visit.page.locator("#send-now")).to_be_disabled()
         visit.write(MAIL)
         visit.page.locator("#answer").fill("An answer to an earlier text.")
@@ -86,9 +79,7 @@ def test_what_an_api_says_against_it_is_shown(browser: Browser) -> None:
 
 def test_nothing_leaves_where_no_api_answers(browser: Browser) -> None:
     sanitizer = Sanitizer(policy="identifiers")
-    with served(sanitizer) as address, browser.new_context() as context:
-        visit = Visit(context, address)
-        visit.open()
+    with visiting(browser, sanitizer) as visit:
         visit.write(MAIL)
         visit.page.locator("#model").fill("small-1")
         visit.page.locator("#send-now").click()
@@ -118,9 +109,7 @@ def test_one_click_hides_or_keeps_a_word_for_good(
     text = f"{TEXT} We like the green umbrella."
     sanitizer = Sanitizer(model=model, corrections=Corrections(path, MEMORY_KEY, create=True))
     with served(sanitizer) as address:
-        with browser.new_context() as context:
-            visit = Visit(context, address)
-            visit.open()
+        with visiting(browser, address) as visit:
             visit.write(text)
             visit.page.locator(".change").filter(has_text="Leeds").click()
             with visit.page.expect_response("**/page/remember") as kept:
@@ -132,9 +121,7 @@ def test_one_click_hides_or_keeps_a_word_for_good(
                 visit.page.locator("#hide").click()
             assert hidden.value.json() == {"changed": True}
             expect(visit.page.locator("#rules li")).to_have_count(2)
-        with browser.new_context() as context:  # another person, who shares the memory
-            visit = Visit(context, address)
-            visit.open()
+        with visiting(browser, address) as visit:  # another person, who shares the memory
             answer = visit.write(text)
             hidden_words = {each["original"] for each in answer["replacements"]}
             assert "Leeds" not in hidden_words

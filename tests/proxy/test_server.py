@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -24,6 +25,7 @@ from tests.proxy.servers import (
     STREAM_HEAD,
     Received,
     Upstream,
+    cases,
     chunk,
     echo,
     piece,
@@ -151,39 +153,15 @@ def test_both_sides_speak_tls(certificate: tuple[Path, Path]) -> None:
     assert len(up.requests) == 1
 
 
-EVERYWHERE = "0.0.0.0"  # noqa: S104  refused
 UP = ("--upstream", "http://127.0.0.1:9/v1")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (("--upstream", "file:///etc/passwd"), "upstream"),
-        ((*UP, "--config", "proxy.toml"), "leave out --upstream"),
-        (("--config", "proxy.toml", "--budget", "5"), "that file says"),
-        ((*UP, "--workers", "2"), "--workers needs --config"),
-        ((*UP, "--client-ca", "/nonexistent"), "client-ca needs a certfile"),
-        (("--upstream", "api.openai.com/v1"), "https://"),
-        (("--upstream", "http://127.0.0.1:9/v1/chat/completions"), "base URL"),
-        ((*UP, "--key-env", "sk-the-key-itself"), "the one given is not"),
-        ((*UP, "--host", EVERYWHERE), "--expose"),
-        ((*UP, "--host", EVERYWHERE, "--expose"), "token"),
-        ((*UP, "--host", "192.0.2.1", "--expose", "--token-env", "OWN"), "cannot listen"),
-        ((*UP, "--token-env", "UNSET_FOR_THIS_TEST"), "token-env must name a variable"),
-        ((*UP, "--token-env", "SHORT"), "token"),
-        ((*UP, "--key-env", "EMPTY"), "key-env must name a variable"),
-        ((*UP, "--port", "70000"), "port"),
-        ((*UP, "--certfile", "/nonexistent"), "certfile"),
-        ((*UP, "--keyfile", "/nonexistent"), "certfile"),
-        ((*UP, "--ca", "/nonexistent"), "No such file"),
-        ((*UP, "--timeout", "-1"), "timeout"),
-        ((*UP, "--epsilon", "0"), "epsilon"),
-    ],
-)
-def test_bad_arguments_are_one_line(arguments: tuple[str, ...], named: str) -> None:
-    status, said = refused("--policy", "identifiers", *arguments, OWN=TOKEN, SHORT="abc", EMPTY="")
+@cases("argument")
+def test_bad_arguments_are_one_line(case: dict[str, Any]) -> None:
+    given = ("--policy", "identifiers", *case["arguments"])
+    status, said = refused(*given, OWN=TOKEN, SHORT="abc", EMPTY="")
     assert status == 2
-    assert named in said
+    assert case["named"] in said
     assert TOKEN not in said
     assert "abc" not in said
 
