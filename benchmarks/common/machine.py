@@ -12,15 +12,16 @@ from typing import Any
 import numpy
 import onnxruntime
 
+from sanitizer.errors import ModelError
 from sanitizer.lm import Manifest, model_folder
 
 RESULTS = Path(__file__).parents[1] / "results"
-# where results are written instead, so that a trial run keeps the old ones
 FOLDER = "SANITIZER_BENCHMARK_RESULTS"
+"""Variable that names where results are written instead, so that a trial run keeps the old ones."""
 
 
 def circumstances(command: str) -> dict[str, Any]:
-    """Command, commit, model hash, machine and versions."""
+    """Return command, commit, model hash, machine and versions."""
     git = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     return {
         "command": command,
@@ -33,13 +34,22 @@ def circumstances(command: str) -> dict[str, Any]:
     }
 
 
+def causal_fetched() -> bool:
+    """Return True if the causal model's weights are on this machine."""
+    try:
+        Manifest.read(model_folder("lm")).verify_weights()
+    except ModelError:
+        return False
+    return True
+
+
 def say(line: str) -> None:
-    """Progress, at once."""
+    """Print progress, at once."""
     print(line, flush=True)
 
 
 def output_folder() -> Path:
-    """`RESULTS`, or what the environment names."""
+    """Return `RESULTS`, or what the environment names."""
     return Path(os.environ.get(FOLDER) or RESULTS)
 
 

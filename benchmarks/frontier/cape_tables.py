@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines.base import Floats, Places
+from benchmarks.baselines.words import Floats, Places
 from sanitizer.lm import MaskedLM, WordPieces
 from sanitizer.pipeline import WordSpace
 from sanitizer.pipeline.outputs import Medoids

@@ -40,11 +40,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines.next_token import log_softmax
 from benchmarks.common.intervals import N_RESAMPLES, SEED
 from benchmarks.common.machine import write
 from benchmarks.common.sentences import rotten_tomatoes
-from benchmarks.common.tables import load, table
+from benchmarks.generation.quality import log_softmax
 from models.build.fetch import CACHE
 from sanitizer.lm import ByteTokens, OnnxCausalLM
 from sanitizer.privacy import DPSMOZO, TokenWeights, solve_beta, solve_range, top_tokens
@@ -58,10 +57,6 @@ PUBLIC = (
     ("The acting is wooden and the plot makes no sense.", 0),
     ("A warm, funny story with a wonderful cast.", 1),
 )
-PAPER = {
-    "AG News": [50.41, 50.65, 51.08, 51.84, 78.20],
-    "Trec": [50.30, 50.45, 50.72, 51.16, 75.72],
-}
 Floats = NDArray[np.float64]
 Chances = Callable[[NDArray[np.float32]], TokenWeights]
 
@@ -236,53 +231,15 @@ def measure(data: list[Asked]) -> list[dict[str, Any]]:
     return rows
 
 
-def section() -> str:
-    """The report's section, from results/membership.json."""
-    data = load("membership")
-    results = data["results"]
-
-    def cells(row: dict[str, Any]) -> list[str]:
-        areas = [row[name] for name in ("probability", "calibrated", "answer")]
-        shown = [
-            f"{100 * a['auc']:.1f} ({100 * a['low']:.1f} to {100 * a['high']:.1f})" for a in areas
-        ]
-        return [*shown, f"{100 * row['right']:.1f} ({100 * row['right_public']:.1f})"]
-
-    rows = [
-        [
-            r["variant"],
-            r.get("budget", "-"),
-            f"{r['epsilon']:g}" if "epsilon" in r else "-",
-            *cells(r),
-        ]
-        for r in results["rows"]
-    ]
-    paper = "; ".join(
-        f"{name} {', '.join(f'{v:.2f}' for v in values)}" for name, values in PAPER.items()
-    )
-    header = [
-        "DPS-MOZO",
-        "epsilon is for",
-        "epsilon",
-        "AUC, probability",
-        "AUC, calibrated",
-        "AUC, answer",
-    ]
-    header.append("chance of the right label on other sentences (without a demonstration)")
-    return (
-        f"## Membership inference\n\n`{data['circumstances']['command']}`: {results['text']}. "
-        "AUC in percent, 95 % intervals. The paper's table 2, other text and a larger model, "
-        f"epsilon 1, 2, 4, 8 and without privacy: {paper}.\n\n{table(header, rows)}"
-    )
-
-
 def main() -> None:
     """Measure, print, write results/membership.json."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=8)
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--quick", action="store_true", help="one repetition")
     parser.add_argument("--only", type=int, help="score this repetition, keep it, and end")
     options = parser.parse_args()
+    options.repetitions = 1 if options.quick else options.repetitions
     if options.only is not None:
         asked(options.only, options.threads)
         return
@@ -293,7 +250,6 @@ def main() -> None:
             f"{len(data)} repetitions"
         ),
         "delta": DELTA,
-        "paper": {"epsilons": [*EPSILONS, None], "auc": PAPER},
         "rows": measure(data),
     }
     print(

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Iterable
@@ -31,9 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common.machine import write
+from benchmarks.common.processes import Worker, tool_of
 from benchmarks.common.texts import of_length
 from benchmarks.common.timing import Times, median, ratio
-from benchmarks.peers.identifier_tools import OURS, VERSIONS
+from benchmarks.peers.tools import OURS
 from models.build.fetch import member
 
 # Type of the set -> kinds or labels that count as it: ours, Presidio's, datafog's.
@@ -100,44 +100,16 @@ def score(
     return result
 
 
-class Worker:
-    """One tool in a process of its own, which answers one JSON line per request.
-
-    Args:
-        tool: its name, as `module` knows it.
-        python: interpreter of the environment that it is installed in.
-        module: what the interpreter runs; knows the request VERSIONS.
+def timed(workers: dict[str, Worker], texts: list[str], rounds: int) -> Times:
+    """Return seconds of each tool per kilobyte (1,000 bytes of UTF-8), in turns; each timed call
+    comes after an untimed text.
     """
-
-    def __init__(
-        self, tool: str, python: str, module: str = "benchmarks.peers.identifier_tools"
-    ) -> None:
-        self._process = subprocess.Popen(
-            [python, "-m", module, tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            cwd=Path(__file__).parents[2],
-        )  # fmt: skip
-        self.versions: dict[str, str] = self.ask({"do": VERSIONS})
-
-    def ask(self, request: dict[str, Any]) -> Any:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
-
-    def close(self) -> None:
-        self._process.communicate()
-
-
-def timed(workers: dict[str, Worker], texts: list[str], shared: bool, rounds: int) -> Times:
-    """Seconds of each tool per kilobyte (1,000 bytes of UTF-8), in turns."""
-    times: Times = {tool: [] for tool in workers}
+    times: Times = {name: [] for name in workers}
     kilobytes = sum(len(text.encode()) for text in texts) / 1000
     for _ in range(rounds):
-        for tool, worker in workers.items():
-            times[tool].append(
-                worker.ask({"do": "time", "texts": texts, "shared": shared}) / kilobytes
-            )
+        for name, worker in workers.items():
+            worker.ask({"do": "find", "texts": texts[:1]})
+            times[name].append(worker.ask({"do": "find", "texts": texts})["seconds"] / kilobytes)
     return times
 
 
@@ -181,22 +153,21 @@ def below_presidio(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def speed(workers: dict[str, Worker], short: list[str]) -> list[dict[str, Any]]:
+def speed(
+    workers: dict[str, Worker], shared: dict[str, Worker], short: list[str]
+) -> list[dict[str, Any]]:
     """Return the time per kilobyte on each kind of text, with all kinds and with datafog's only."""
-    prose = of_length(2_000)
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     rows = []
     for name, texts, rounds in (
         ("the set", short, 9),
-        ("long prose", [prose], 25),
+        ("long prose", [of_length(2_000)], 25),
         ("this README", [readme], 25),
     ):
-        for shared in (False, True):
-            used = {t: w for t, w in workers.items() if not (shared and t == "presidio")}
-            times = timed(used, texts, shared, rounds)
+        for kinds, used in (("all kinds of each", workers), (SHARED, shared)):
+            times = timed(used, texts, rounds)
             ratios = {f"{t}_over_ours": ratio(times[t], times[OURS]) for t in times if t != OURS}
             each = {tool: median(found, 1e6) for tool, found in times.items()}
-            kinds = SHARED if shared else "all kinds of each"
             rows.append({"texts": name, "kinds": kinds, "us_per_kilobyte": each, "ratios": ratios})
     return rows
 
@@ -206,30 +177,37 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.identifiers")
     parser.add_argument("--presidio", help="interpreter of an environment with presidio-analyzer")
     parser.add_argument("--datafog", help="interpreter of an environment with datafog")
+    parser.add_argument("--quick", action="store_true", help="50 texts of each half")
     options = parser.parse_args()
-    named = {OURS: sys.executable, "presidio": options.presidio, "datafog": options.datafog}
-    workers = {tool: Worker(tool, python) for tool, python in named.items() if python}
+    workers = {OURS: tool_of(OURS, sys.executable)}
+    if options.presidio:
+        workers["presidio"] = tool_of("presidio, patterns", options.presidio)
+    if options.datafog:
+        workers["datafog"] = tool_of("datafog", options.datafog)
+    shared = {OURS: tool_of("ours, shared kinds", sys.executable)}
+    shared |= {name: worker for name, worker in workers.items() if name == "datafog"}
     texts = json.loads(member("pii_texts", "data/synth_dataset_v2.json"))
     halves = {
-        name: [t for t in texts if t["template_id"] % 2 == odd]
+        name: [t for t in texts if t["template_id"] % 2 == odd][: 50 if options.quick else None]
         for odd, name in enumerate(("development", "held out"))
     }
     began = time.perf_counter()
     found = quality(workers, halves)
     results = {
         "versions": {tool: worker.versions for tool, worker in workers.items()},
-        "not_run": sorted(set(named) - set(workers)),
+        "not_run": sorted({"presidio", "datafog"} - set(workers)),
         "n_texts": {half: len(part) for half, part in halves.items()},
         "matching": " ".join((__doc__ or "").split("Matching:")[1].split()),
-        "speed": speed(workers, [t["full_text"] for t in texts]),
+        "speed": speed(workers, shared, [t["full_text"] for half in halves.values() for t in half]),
         "below_presidio": below_presidio(found),
         "quality": found,
     }
-    for worker in workers.values():
+    for worker in (*workers.values(), shared[OURS]):
         worker.close()
     print(json.dumps({key: results[key] for key in results if key != "quality"}, indent=1))
     print(f"{time.perf_counter() - began:.0f} s")
     arguments = "".join(f" --{tool} PYTHON" for tool in workers if tool != OURS)
+    arguments += " --quick" * options.quick
     print(write("identifiers", "python -m benchmarks.peers.identifiers" + arguments, results))
     return 0
 

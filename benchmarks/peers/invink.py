@@ -1,7 +1,7 @@
 """InvisibleInk as the package `invink` does it, behind JSON lines: runs in that package's own
 environment.
 
-Run by `benchmarks.generation.run` as `PYTHON generation_peer.py FOLDER THREADS DTYPE`; FOLDER holds
+Run by `benchmarks.generation.run` as `PYTHON invink.py FOLDER THREADS DTYPE`; FOLDER holds
 the packaged causal model as `transformers` saves it. Imports nothing of ours. The package loads its
 model in each call; here it is loaded once, and the calls are handed what was loaded, so that a
 call's time is that of generating.

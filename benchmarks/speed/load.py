@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import collections
 import contextlib
 import hashlib
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
@@ -27,7 +30,6 @@ from typing import Any
 
 from benchmarks.common.machine import write
 from benchmarks.common.timing import quantile
-from benchmarks.speed.proxy import cpu_seconds, resident_mb, started
 
 N_REPLICAS, N_CONVERSATIONS, REPEATED = 2, 200, 4
 FULL_RATE = 300
@@ -35,6 +37,32 @@ MOST_OPEN = 400
 ANSWER_SECONDS = 60.0
 KEY = "a-made-up-key-of-the-load"
 STORE_KEY = "a made up key of the store"
+
+
+@contextlib.contextmanager
+def started(command: list[str], says: str, **environment: str) -> Iterator[tuple[int, int]]:
+    """A server as a process: (pid, port). `says` finds the port in its first lines.
+
+    Raises:
+        RuntimeError: it ended without saying it, with what it said instead.
+    """
+    joined = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    process = subprocess.Popen(command, env=os.environ | environment, **joined)  # type: ignore[call-overload]
+    try:
+        lines, said = iter(process.stdout.readline, ""), list[str]()
+        found = None
+        while found is None:
+            if not (line := next(lines, "")):
+                raise RuntimeError(f"{command[2:4]} did not start: {''.join(said)}")
+            said.append(line)
+            found = re.search(says, line)
+        port = int(found[1])
+        # What it goes on to say is read, so that it never waits for a reader.
+        threading.Thread(target=collections.deque, args=(lines, 0), daemon=True).start()
+        yield process.pid, port
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 @dataclass(frozen=True)
@@ -189,6 +217,18 @@ async def _body(reader: asyncio.StreamReader, head: bytes, begin: float) -> tupl
         got = await reader.readuntil(b"\r\n")
     await reader.readexactly(2)
     return first, b"".join(pieces)
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text("utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def _stream_on(load: Load, to: Connections, place: int, end: float, s: Setting) -> None:

@@ -30,16 +30,14 @@ from typing import Any
 
 from benchmarks.common.intervals import interval, means
 from benchmarks.common.machine import say, write
-from benchmarks.peers.identifiers import Worker
+from benchmarks.common.processes import Worker
 from benchmarks.usefulness.run import PEERS, VARIANTS, started
-from benchmarks.usefulness.tasks import NotAnswered, Task
-from benchmarks.usefulness.tasks_held import TASKS as HELD
-from benchmarks.usefulness.tasks_open import TASKS as OPEN
+from benchmarks.usefulness.tasks import NotAnswered, Task, tasks
 from sanitizer import PolicyError, Sanitizer
 from sanitizer.lm import ByteTokens, CausalLM, ChatFormat, Models
 from sanitizer.testing import SeededSource
 
-TASKS: dict[str, tuple[Task, ...]] = {"open": OPEN, "held": HELD}
+TASKS = {half: tasks(half) for half in ("open", "held")}
 PRESETS = ("identifiers", "deidentify", "balanced", "words", "strict")
 DRAWS = 5
 MOST_TOKENS = 120
@@ -126,7 +124,7 @@ def found_by(worker: Worker) -> Callable[[str], Spans]:
     """Return what a peer finds in a text."""
 
     def find(text: str) -> Spans:
-        spans: Spans = worker.ask({"do": "find", "text": text})["spans"]
+        spans: Spans = worker.ask({"do": "find", "texts": [text]})["spans"][0]
         return spans
 
     return find

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.frontier.groups import Group, Tools
-from benchmarks.frontier.mechanisms import Makers, Packaged
-from benchmarks.frontier.released import rank
+from benchmarks.frontier.groups import Group, Logits, Tools
+from benchmarks.frontier.measures import rank
+from benchmarks.frontier.mechanisms import Makers
 from sanitizer import Cape
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
+from sanitizer.pipeline import engine_for
 from sanitizer.privacy.dyntext import DynText
+from sanitizer.risk import Likelihood, Likelihoods
 
 WORDS = ("hepatitis", "Leeds", "doctor", "Qwyjibo", "\x00", "zzzzqqq")
 TEXT = "My father Peter has hepatitis and lives in Leeds."
@@ -22,6 +24,11 @@ TEXT = "My father Peter has hepatitis and lives in Leeds."
 @pytest.fixture(scope="module")
 def tools(model: OnnxMaskedLM) -> Tools:
     return Tools(model, WordPieces(model.folder / "tokenizer.json"))
+
+
+def packaged(mechanism: Cape | DynText, tools: Tools, logits: Logits | None) -> Likelihood:
+    engine = engine_for(mechanism, tools.model, tools.pieces)
+    return Likelihoods(engine, mechanism, tools.model, tools.pieces).table(WORDS, logits)
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +45,7 @@ def test_two_levels_of_many_words_are_the_packages(
     options: dict[str, Any] = {"demote_self": demote_self, "profile": profile}
     mechanism, logits = Cape(epsilon, **options), group.places[0][1].released
     quick = Makers(tools.model, tools.pieces).make("cape certified", epsilon, options)
-    assert not isinstance(quick, Packaged)
-    ours, theirs = (
-        quick.table(WORDS, logits),
-        Packaged(mechanism, tools.model, tools.pieces).table(WORDS, logits),
-    )
+    ours, theirs = quick.table(WORDS, logits), packaged(mechanism, tools, logits)
     assert ours.outputs.tolist() == theirs.outputs.tolist()
     assert ours.p == pytest.approx(theirs.p, rel=1e-12)
 
@@ -53,11 +56,7 @@ def test_published_cape_at_any_epsilon_is_the_packages(
 ) -> None:
     mechanism, logits = Cape(epsilon, variant="published"), group.places[0][1].original
     quick = Makers(tools.model, tools.pieces).make("cape published", epsilon, {})
-    assert not isinstance(quick, Packaged)
-    ours, theirs = (
-        quick.table(WORDS, logits),
-        Packaged(mechanism, tools.model, tools.pieces).table(WORDS, logits),
-    )
+    ours, theirs = quick.table(WORDS, logits), packaged(mechanism, tools, logits)
     assert np.abs(ours.p / theirs.p - 1).max() < 1e-9
 
 
@@ -79,11 +78,7 @@ def test_dyntexts_mixture_is_the_packages(
 ) -> None:
     mechanism = DynText(epsilon, variant=variant, **options)
     quick = Makers(tools.model, tools.pieces).make(f"dyntext {variant}", epsilon, options)
-    assert not isinstance(quick, Packaged)
-    ours, theirs = (
-        quick.table(WORDS, None),
-        Packaged(mechanism, tools.model, tools.pieces).table(WORDS, None),
-    )
+    ours, theirs = quick.table(WORDS, None), packaged(mechanism, tools, None)
     assert ours.p == pytest.approx(theirs.p, rel=1e-9, abs=1e-15)
 
 
