@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from math import log
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,17 +173,23 @@ def test_what_is_kept_is_not_measured_again(
     monkeypatch.setattr(Size, "sentiment", lambda *_: None)
     monkeypatch.setattr("benchmarks.frontier.run.SentenceEncoder", lambda: None)
     monkeypatch.setattr("benchmarks.frontier.run.processes", pool)
-    monkeypatch.setattr("benchmarks.frontier.run.measured", lambda n, *_: asked.append(n) or n)
     asked: list[int] = []
+
+    def note(number: int, *_: object) -> int:
+        asked.append(number)
+        return number
+
+    monkeypatch.setattr("benchmarks.frontier.run.measured", note)
+    kept: Any = groups
     wanted = [(Setting("a", "a", 1.0), 1.0)]
-    assert groups(4, Size(n_group=2), wanted, 1, "model") == [0, 1]
-    assert groups(6, Size(n_group=2), wanted, 1, "model") == [0, 1, 2]
+    assert kept(4, Size(n_group=2), wanted, 1, "model") == [0, 1]
+    assert kept(6, Size(n_group=2), wanted, 1, "model") == [0, 1, 2]
     assert asked == [0, 1, 2]
     same = [(Setting("another curve", "a", 1.0), 1.0)]
-    groups(6, Size(n_group=2), same, 1, "model")
+    kept(6, Size(n_group=2), same, 1, "model")
     assert asked == [0, 1, 2]
-    groups(2, Size(n_group=2, n_guessed=1), wanted, 1, "model")
-    groups(2, Size(n_group=2), wanted, 1, "another model")
+    kept(2, Size(n_group=2, n_guessed=1), wanted, 1, "model")
+    kept(2, Size(n_group=2), wanted, 1, "another model")
     assert asked == [0, 1, 2, 0, 0]
 
 
