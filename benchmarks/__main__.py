@@ -17,7 +17,7 @@ is a process of its own. The long ones keep what they have measured and go on wh
 stopped. --quick takes minutes, and writes its results and its report into a temporary folder.
 
 Not among them, since they measure what is packaged or choose constants, and change only with those:
-benchmarks.calibration.* and benchmarks.speed.causal.
+benchmarks.calibration.shapes.
 
 So that all of it ends within 2 hours 40 minutes on two cores, some steps measure less here than
 when they are run by their own name (`python -m benchmarks.extraction.run --peer PYTHON` and so on):
@@ -124,8 +124,6 @@ STEPS: dict[str, list[Step]] = {
             needs_peer=True,
         ),
         Step("generation_methods", "generation.run", 6, ("lm",), ("--texts", "8"), ("methods",)),
-        Step("generation_cost", "generation.run", 1, ("lm",), (), ("cost",)),
-        Step("generation_memory", "generation.run", 1, ("lm",), (), ("memory",)),
         Step("generation", "generation.run", 1, ("bench", "lm"), (), ("write",)),
         Step("membership", "generation.membership", 3, ("lm",), ("--repetitions", "4")),
     ],

@@ -22,7 +22,6 @@ the shape shipped before, with a paired 95 % bootstrap interval over sentences.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Sequence
@@ -33,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common.intervals import interval, means
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
 from benchmarks.frontier.cape_tables import Covering, Distances, Staircase
 from models.build.corpus import documents
 from models.build.fetch import CACHE
@@ -217,15 +216,11 @@ def main() -> None:
     """Measure all shapes, write results/shapes.json after each epsilon; print what the rule
     picks.
     """
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sentences", type=int, default=40)
-    parser.add_argument("--quick", action="store_true", help="2 sentences, epsilon 3")
-    options = parser.parse_args()
+    line = parser(__doc__, "2 sentences, epsilon 3")
+    line.add_argument("--sentences", type=int, default=40)
+    options = line.parse_args()
     n = 2 if options.quick else options.sentences
     bench = Bench(OnnxMaskedLM(threads=1), sentences(n))
-    command = f"python -m benchmarks.calibration.shapes --sentences {n}"
     results: dict[str, Any] = {
         "n_sentences": len(set(bench.sentence)),
         "n_words": len(bench.cases),
@@ -249,7 +244,7 @@ def main() -> None:
             compared = each[rows.index(best)], each[rows.index(some[0])]
             results["chosen"].append(best | {"gain": gain(*compared, bench.sentence)})
             say(json.dumps(results["chosen"][-1]))
-        write("shapes", command, results)
+        write("shapes", results)
 
 
 if __name__ == "__main__":

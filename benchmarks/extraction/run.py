@@ -21,7 +21,6 @@ for the intervals, since paragraphs of one page are alike.
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +35,7 @@ from numpy.typing import NDArray
 import sanitizer.answers
 from benchmarks.common.intervals import interval, means
 from benchmarks.common.kept import Kept, Row, fingerprint
-from benchmarks.common.machine import write
+from benchmarks.common.machine import parser, write
 from benchmarks.common.sentences import SentenceEncoder
 from benchmarks.extraction.texts import Item, items
 from models.build.fetch import CACHE, REMOTE_PARTS, member, sha256
@@ -287,15 +286,12 @@ def measured(
 
 def main() -> None:
     """Measure, and write results/extraction.json."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
+    line = parser(__doc__, "10 of the calibration split")
+    line.add_argument(
         "--peer", type=Path, required=True, metavar="PYTHON", help="an environment with xllamacpp"
     )
-    parser.add_argument("--n", type=int, default=200, help="beginnings")
-    parser.add_argument("--quick", action="store_true", help="10 of the calibration split")
-    options = parser.parse_args()
+    line.add_argument("--n", type=int, default=200, help="beginnings")
+    options = line.parse_args()
     n, split = (10, "calibration") if options.quick else (options.n, "heldout")
     sample, kept = items(split, n), kept_answers(split)
     local = Local(sample)
@@ -306,8 +302,7 @@ def main() -> None:
                 kept.add({"i": i, "condition": condition} | local.read(i, epsilon, ask))
     whole, texts, extracted = texts_of([row for row in kept.rows if row["i"] < n])
     found = measured([sample[i] for i in whole], texts, extracted, SentenceEncoder().encode)
-    command = f"python -m benchmarks.extraction.run --n {n} --peer PYTHON"
-    print(write("extraction", command, {"texts_sha256": fingerprint(texts, 64), **found}))
+    write("extraction", {"texts_sha256": fingerprint(texts, 64), **found})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ independent, so processes of one thread each are quicker than threads inside a m
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common.intervals import SEED, summary
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
 from benchmarks.common.processes import processes
 from benchmarks.common.sentences import SentenceEncoder, Sentiment, cached_vectors, rotten_tomatoes
 from benchmarks.frontier.claims import compare, lines
@@ -166,14 +165,11 @@ def entries(
 
 def main() -> None:
     """Measure what is not measured yet, and write results/frontier.json."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="4 sentences, fewer settings")
-    parser.add_argument("--sentences", type=int)
-    parser.add_argument("--draws", type=int, default=1, help="of each sentence")
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    options = parser.parse_args()
+    line = parser(__doc__, "4 sentences, fewer settings")
+    line.add_argument("--sentences", type=int)
+    line.add_argument("--draws", type=int, default=1, help="of each sentence")
+    line.add_argument("--workers", type=int, default=2, help="processes")
+    options = line.parse_args()
     quick = options.quick
     n = options.sentences or (N_SENTENCES_QUICK if quick else N_SENTENCES)
     size = QUICK if quick else Size(n_draws=options.draws)
@@ -206,8 +202,7 @@ def main() -> None:
         ],
         "claims": comparisons,
     }
-    flags = f"{' --quick' * quick} --sentences {n} --draws {options.draws}"
-    print(write("frontier", f"python -m benchmarks.frontier.run{flags}", results))
+    write("frontier", results)
 
 
 if __name__ == "__main__":

@@ -1,36 +1,27 @@
 """Membership inference on DPS-MOZO's answers, in the setup of its paper's table 2 on other text.
 
-    python -m benchmarks.generation.membership [--repetitions 8] [--threads N]
+    python -m benchmarks.generation.membership [--repetitions 8] [--threads N] [--quick]
 
-Text: Rotten Tomatoes sentences, to be called positive or negative (the paper: AG News and Trec). As
-there, N sentences are drawn; each in turn is the member, the one demonstration in the private
-prompt, and all N are asked (N is 15 here, 51 in the paper). A sentence's score is the probability
-of its true label. Member against non-members over all N attacks gives one area under the ROC curve
-(AUC); repetitions use other sentences. Intervals (95 %): attacks drawn again within repetitions,
-1,000 times.
+Rotten Tomatoes sentences are to be called positive or negative (the paper: AG News and Trec). Each
+of N in turn is the member, the one demonstration in the private prompt, and all N are asked (15
+here, 51 in the paper). Members against others over all N attacks give one area under the ROC curve
+(AUC); repetitions use other sentences. Intervals: attacks drawn again within repetitions. Two
+made-up labelled sentences stand in front of every prompt, the public one too, so that the small
+model answers with a label at all.
 
-Two made-up labelled sentences stand in front of every prompt, the public one too, so that the small
-model answers with a label at all. The wording was chosen by twelve sentences that are not measured
-on: with most wordings this model does not repeat the label of a demonstration that comes again, and
-the attack fails even without privacy.
-
-Three attackers. "probability" is the paper's. "calibrated" also asks the public model and divides
-by its probability of the label. Both see probabilities, which the guarantee does not cover: it is
-about answers. "answer" sees one drawn answer per sentence, and its AUC is computed exactly: 1/2 +
-(mean over members - mean over others) / 2.
+Three attackers. "probability" is the paper's: it reads the probability of the true label.
+"calibrated" also asks the public model and divides by its probability. Both see probabilities,
+which the guarantee does not cover: it is about answers. "answer" sees one drawn answer per
+sentence, and its AUC is computed exactly: 1/2 + (mean over members - mean over others) / 2.
 
 Two budgets: epsilon for all N answers of an attack together, as `synthesize` charges, or for each
 answer alone. "published" has the paper's radius for the same epsilon, with 4 of 8,530
-demonstrations drawn per token as claimed there (order as its best); in the attack the member is
-always drawn, so that claim is not about this attack. Without
-privacy: the model's answer with the demonstration in its prompt.
-
-The scores are kept in the build cache, one file per repetition; a second run goes on from there.
+demonstrations drawn per token as claimed there; in the attack the member is always drawn, so that
+claim is not about this attack. The scores are kept in the build cache, a file per repetition.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common.intervals import N_RESAMPLES, SEED
-from benchmarks.common.machine import write
+from benchmarks.common.machine import parser, write
 from benchmarks.common.sentences import rotten_tomatoes
 from benchmarks.generation.quality import log_softmax
 from models.build.fetch import CACHE
@@ -233,16 +224,11 @@ def measure(data: list[Asked]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Measure, print, write results/membership.json."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=8)
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--quick", action="store_true", help="one repetition")
-    parser.add_argument("--only", type=int, help="score this repetition, keep it, and end")
-    options = parser.parse_args()
+    line = parser(__doc__, "one repetition")
+    line.add_argument("--repetitions", type=int, default=8)
+    line.add_argument("--threads", type=int)
+    options = line.parse_args()
     options.repetitions = 1 if options.quick else options.repetitions
-    if options.only is not None:
-        asked(options.only, options.threads)
-        return
     data = [asked(repetition, options.threads) for repetition in range(options.repetitions)]
     results = {
         "text": (
@@ -252,13 +238,7 @@ def main() -> None:
         "delta": DELTA,
         "rows": measure(data),
     }
-    print(
-        write(
-            "membership",
-            f"python -m benchmarks.generation.membership --repetitions {options.repetitions}",
-            results,
-        )
-    )
+    write("membership", results)
 
 
 if __name__ == "__main__":

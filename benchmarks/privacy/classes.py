@@ -13,12 +13,11 @@ guess: how often the likeliest group is the right one.
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
 from sanitizer import Cape, DynText
 from sanitizer.detect import LISTS, class_members, group_of
 from sanitizer.lm import Models
@@ -54,9 +53,8 @@ def measured(draws: ClassDraws, kind: str) -> dict[str, Any]:
 
 def main() -> None:
     """Measure all classes and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="epsilon 5 only")
-    quick = parser.parse_args().quick
+    line = parser(__doc__, "epsilon 5 only")
+    quick = line.parse_args().quick
     model, pieces = Models(None, None).masked()
     results: dict[str, Any] = {}
     for epsilon in (5.0,) if quick else EPSILONS:
@@ -69,7 +67,7 @@ def main() -> None:
             found = {kind: measured(draws, kind) for kind in LISTS}
             results.setdefault(name, {})[f"{epsilon:g}"] = found
             say(f"epsilon {epsilon:g}, {name}: {found['CONDITION']['common first']}")
-    write("classes", "python -m benchmarks.privacy.classes", results)
+    write("classes", results)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ and is noted with seed and number; the block counts only when it was run again w
 
 from __future__ import annotations
 
-import argparse
 import base64
 import binascii
 import json
@@ -34,7 +33,7 @@ from time import process_time
 from typing import Any
 from urllib.parse import unquote
 
-from benchmarks.common.machine import output_folder, say, write
+from benchmarks.common.machine import output_folder, parser, say, write
 from benchmarks.privacy.bodies import ENDPOINTS, Bodies, Planted
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused, SanitizerError
@@ -328,14 +327,11 @@ def main() -> None:
     Raises:
         SystemExit: a block ended with a fault.
     """
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="10,000 bodies")
-    parser.add_argument("--bodies", type=int, default=1_000_000, help="how many, in blocks")
-    parser.add_argument("--policy", default="identifiers", help="name of a preset")
-    parser.add_argument("--seed", type=int, default=1, help="of the first block; the rest follow")
-    options = parser.parse_args()
+    line = parser(__doc__, "10,000 bodies")
+    line.add_argument("--bodies", type=int, default=1_000_000, help="how many, in blocks")
+    line.add_argument("--policy", default="identifiers", help="name of a preset")
+    line.add_argument("--seed", type=int, default=1, help="of the first block; the rest follow")
+    options = line.parse_args()
     n = -(-(min(options.bodies, 10_000) if options.quick else options.bodies) // BLOCK)
     sanitizer = Sanitizer(policy=without_formulas(options.policy))
     path = output_folder() / "fuzzing.json"
@@ -355,7 +351,7 @@ def main() -> None:
             found["seeds"] = sorted([*found["seeds"], seed])
             found["cpu_seconds"] = round(found["cpu_seconds"] + process_time() - begin, 1)
             found["counts"] = dict((Counter(found["counts"]) + counts).most_common())
-        write("fuzzing", f"python -m benchmarks.privacy.fuzzing --policy {options.policy}", found)
+        write("fuzzing", found)
         say(f"{found['counts'].get('bodies', 0):,} bodies, {len(found['faults'])} faults")
     if n_faults:
         raise SystemExit(f"{n_faults} blocks ended with a fault")

@@ -23,7 +23,6 @@ bootstrap over sentences, 95 %.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common.intervals import interval, means
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
 from benchmarks.common.sentences import rotten_tomatoes
 from benchmarks.frontier.groups import Group, Place, Tools
 from benchmarks.frontier.mechanisms import Makers, Subject, draws
@@ -248,13 +247,10 @@ def summary(
 
 def main() -> None:
     """Attack, and write results/reconstruction.json."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="1 sentence, few points")
-    parser.add_argument("--sentences", type=int, default=40)
-    parser.add_argument("--slow", type=int, default=10, help="sentences of published Cape")
-    options = parser.parse_args()
+    line = parser(__doc__, "1 sentence, few points")
+    line.add_argument("--sentences", type=int, default=40)
+    line.add_argument("--slow", type=int, default=10, help="sentences of published Cape")
+    options = line.parse_args()
     n, slow = (1, 0) if options.quick else (options.sentences, options.slow)
     model = OnnxMaskedLM(threads=1)
     tools = Tools(model, WordPieces(model.folder / "tokenizer.json"))
@@ -282,18 +278,11 @@ def main() -> None:
             for point, hits, ceilings in zip(wanted, found, allowed, strict=True)
             if hits
         ]
-        keep(options, len(public), table)
+        say(f"{len(public)} sentences")
+        write("reconstruction", {"rounds": ROUNDS, "rows": table})
     for row in table:
         shares = ", ".join(f"{name} {row[name]['mean']:.3f}" for name in NAMES)
         say(f"{row['label']} {row['epsilon']:g}: {shares}")
-
-
-def keep(options: argparse.Namespace, n: int, table: Sequence[dict[str, Any]]) -> None:
-    """Write what was found so far: a run takes long."""
-    say(f"{n} sentences")
-    flags = " --quick" if options.quick else f" --sentences {n} --slow {min(n, options.slow)}"
-    command = f"python -m benchmarks.privacy.reconstruction{flags}"
-    write("reconstruction", command, {"rounds": ROUNDS, "rows": table})
 
 
 if __name__ == "__main__":

@@ -84,8 +84,7 @@ def main() -> None:
         "Rotten Tomatoes": success(sentences[:n], sentences[-N_OTHERS:], tools),
         "IMDb": success(reviews[:n], reviews[n:], tools),
     }
-    command = "python -m benchmarks.privacy.word_inference" + " --quick" * (n < N_TEXTS)
-    print(write("word_inference", command, results))
+    write("word_inference", results)
 
 
 if __name__ == "__main__":

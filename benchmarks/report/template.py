@@ -68,8 +68,9 @@ def _lines(text: str) -> Iterator[str]:
             yield _Formatter({}).vformat(line, (), {})
             continue
         rows, _ = _Formatter({}).get_field(loop[1])
-        each = [{"key": k, **v} for k, v in rows.items()] if isinstance(rows, Mapping) else rows
-        for row in each or ():
+        if isinstance(rows, Mapping):
+            rows = [{"key": key, "self": value, **value} for key, value in rows.items()]
+        for row in rows or ():
             yield _Formatter(row).vformat(loop[2], (), {})
 
 

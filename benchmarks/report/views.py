@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchmarks.common.tables import load, written
-from benchmarks.common.timing import median, ratio
 from benchmarks.frontier.claims import ATTACKS, claims, verdict
 from benchmarks.usefulness.prompts import HELD
 from benchmarks.usefulness.tab import DIRECT, PRECISION, QUASI
@@ -198,16 +197,11 @@ def tasks_done() -> str:
 
 
 def tasks_right() -> Iterator[Row]:
-    """Yield for each tool what it did rightly of each half, by the script and by the model."""
+    """Yield for each tool what it did rightly of each half."""
     results = _results("tasks")
-    for name in results["open"]["right"]:
-        row: Row = {"tool": name}
-        for half in ("open", "held"):
-            found = results.get(half, {})
-            row[half] = found.get("right", {}).get(name)
-            own = found.get("model", {}).get("tasks", {}).get(name)
-            row[f"{half} model"] = None if own is None else f"{sum(own.values()):.0f} of {len(own)}"
-        yield row
+    halves = {half: results.get(half, {}).get("right", {}) for half in ("open", "held")}
+    for name in halves["open"]:
+        yield {"tool": name} | {half: found.get(name) for half, found in halves.items()}
 
 
 def tasks_by_task() -> str:
@@ -452,36 +446,6 @@ def longest() -> Row:
     """Return the longest prompt that was timed."""
     found: Row = _results("speed")["lengths"][-1]
     return found
-
-
-def causal_left() -> Iterator[Row]:
-    """Yield the times of Cape that reads with the causal model."""
-    left = _results("speed").get("left", {})
-    for name, found in left.items():
-        if "mean" in found:
-            yield {"what": name, "ms": found}
-
-
-def causal_rates() -> Iterator[Row]:
-    """Yield tokens a second of the causal model and of llama.cpp, each round after the first."""
-    for found in _results("causal_speed"):
-        parts = (("prompt", found["n_prompt"]), ("generation", found["n_generated"]))
-        for i, (name, n) in enumerate(parts):
-            ours, theirs = (
-                [taken[i] for taken in found["seconds"][tool]] for tool in ("ours", "llama.cpp")
-            )
-            yield {
-                "threads": found["threads"],
-                "what": f"{name}, {n} tokens",
-                "ours": _rate(ours, n),
-                "theirs": _rate(theirs, n),
-                "ratio": ratio(theirs, ours),
-            }
-
-
-def _rate(seconds: list[float], n: int) -> dict[str, float]:
-    found = median(seconds, 1.0)
-    return {"mean": n / found["mean"], "low": n / found["high"], "high": n / found["low"]}
 
 
 def proxied() -> Iterator[Row]:

@@ -29,7 +29,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.common.machine import output_folder, say, write
+from benchmarks.common.machine import output_folder, parser, say, write
 
 QUICK_ROWS, QUICK_ENGINES = 400, "local"
 PACKAGES = {"local": "pyarrow", "ray": "ray", "spark": "pyspark"}
@@ -190,14 +190,13 @@ def compare(policy: str, n_rows: int, engines: list[str], rounds: int) -> dict[s
 
 def main() -> None:
     """Measure one policy; results of other policies in the file are kept."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--policy", default="identifiers")
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--engines", default=",".join(PACKAGES))
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
+    line = parser(__doc__, "few rows, one engine")
+    line.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    line.add_argument("--policy", default="identifiers")
+    line.add_argument("--rows", type=int, default=100_000)
+    line.add_argument("--rounds", type=int, default=1)
+    line.add_argument("--engines", default=",".join(PACKAGES))
+    options = line.parse_args()
     if options.one:
         source, policy, engine, workers = options.one
         print(json.dumps(one(Path(source), policy, engine, int(workers))))
@@ -208,7 +207,7 @@ def main() -> None:
     path = output_folder() / "bulk.json"
     results = json.loads(path.read_text("utf-8"))["results"] if path.exists() else {}
     results[options.policy] = compare(options.policy, options.rows, engines, options.rounds)
-    write("bulk", f"python -m benchmarks.speed.bulk --policy {options.policy}", results)
+    write("bulk", results)
 
 
 if __name__ == "__main__":

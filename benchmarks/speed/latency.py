@@ -10,7 +10,6 @@ model, as the policy `identifiers` does. Writes results/latency.json and results
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import time
 from functools import partial
 from typing import Any
 
-from benchmarks.common.machine import causal_fetched, write
+from benchmarks.common.machine import causal_fetched, parser, write
 from benchmarks.common.processes import Worker, tool_of
 from benchmarks.common.texts import LONG, SHORT, of_length
 from benchmarks.common.timing import in_turns, median, ratio
@@ -152,21 +151,17 @@ def left(n: int, threads: int, prompts: dict[str, str]) -> Row:
 
 def main() -> None:
     """Measure, and write results/latency.json and results/speed.json."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="few rounds, no long prompts")
-    parser.add_argument("--presidio", metavar="PYTHON", help="an environment of presidio-analyzer")
-    options = parser.parse_args()
+    line = parser(__doc__, "few rounds, no long prompts")
+    line.add_argument("--presidio", metavar="PYTHON", help="an environment of presidio-analyzer")
+    options = line.parse_args()
     quick, threads = options.quick, min(2, MAX_THREADS)
     n, longest, largest = (3, 100, 4) if quick else (100, 10_000, 32)
     prompts = {"20 words": SHORT} if quick else PROMPTS
-    command = f"python -m benchmarks latency{' --quick' * quick}"
     latency = {
         "per_prompt": [row for t in sorted({1, threads}) for row in per_prompt(t, n, prompts)],
         "cold_start": cold_start(2 if quick else 9),
     }
-    print(write("latency", command, latency))
+    write("latency", latency)
     model = OnnxMaskedLM(threads=threads)
     presidio = tool_of("presidio, patterns", options.presidio) if options.presidio else None
     speed: Row = {
@@ -179,8 +174,7 @@ def main() -> None:
         speed["left"] = left(2 if quick else 6, threads, prompts)
     if presidio is not None:
         presidio.close()
-    peer = " --presidio PYTHON" * bool(options.presidio)
-    print(write("speed", f"python -m benchmarks.speed.latency{' --quick' * quick}{peer}", speed))
+    write("speed", speed)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ names one, PostgreSQL share the machine, so all figures are lower bounds.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import collections
 import contextlib
@@ -28,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.machine import write
+from benchmarks.common.machine import parser, write
 from benchmarks.common.timing import quantile
 
 N_REPLICAS, N_CONVERSATIONS, REPEATED = 2, 200, 4
@@ -349,48 +348,25 @@ def measured(setting: Setting, database: str | None) -> dict[str, Any]:
     return {"asked": asked_for, **load.as_dict(), **busy}
 
 
-def main(
-    quick: bool,
-    seconds: float | None = None,
-    database: str | None = None,
-    streams: int = Setting.streams,
-    rate: int = FULL_RATE,
-    things: int | None = None,
-) -> None:
-    """Measure both policies, print, write results/load.json.
-
-    Args:
-        quick: twenty seconds each.
-        seconds: of load, in place of two minutes.
-        database: URL of a PostgreSQL that the replicas share; without it each keeps its own tables.
-        streams: open at once under `identifiers`.
-        rate: requests begun a second, beside them.
-        things: addresses that are spoken of; None is a new one for every few requests.
-    """
-    length = seconds or (20.0 if quick else 120.0)
+def main() -> None:
+    """Measure both policies, write results/load.json."""
+    line = parser(__doc__, "twenty seconds of each load")
+    line.add_argument("--seconds", type=float, help="length of each load, default 120")
+    line.add_argument("--streams", type=int, default=Setting.streams, help="default 500")
+    line.add_argument("--rate", type=int, default=FULL_RATE, help="a second, default 300")
+    line.add_argument("--things", type=int, help="addresses spoken of, default ever new ones")
+    line.add_argument("--database", metavar="URL", help="a PostgreSQL that the replicas share")
+    options = line.parse_args()
+    seconds = options.seconds or (20.0 if options.quick else 120.0)
+    load = {"streams": options.streams, "rate": options.rate, "things": options.things}
     settings = [
-        Setting("identifiers", length, streams=streams, rate=rate, things=things),
-        Setting("balanced", length, streams=20, rate=None),
+        Setting("identifiers", seconds, **load),
+        Setting("balanced", seconds, streams=20, rate=None),
     ]
-    results: dict[str, Any] = {each.policy: measured(each, database) for each in settings}
-    results |= {"n_replicas": N_REPLICAS, "shares_a_database": database is not None}
-    print(json.dumps(results, indent=1))
-    command = "python -m benchmarks.speed.load" + " --quick" * quick
-    command += f" --seconds {seconds:g}" if seconds else ""
-    if (streams, rate) != (Setting.streams, FULL_RATE):
-        command += f" --streams {streams} --rate {rate}"
-    command += f" --things {things}" if things else ""
-    print(write("load", command + " --database URL" * (database is not None), results))
+    results: dict[str, Any] = {each.policy: measured(each, options.database) for each in settings}
+    shared = options.database is not None
+    write("load", results | {"n_replicas": N_REPLICAS, "shares_a_database": shared})
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="twenty seconds of each load")
-    parser.add_argument("--seconds", type=float, help="length of each load, default 120")
-    parser.add_argument("--streams", type=int, default=Setting.streams, help="default 500")
-    parser.add_argument("--rate", type=int, default=FULL_RATE, help="a second, default 300")
-    parser.add_argument("--things", type=int, help="addresses spoken of, default ever new ones")
-    parser.add_argument("--database", metavar="URL", help="a PostgreSQL that the replicas share")
-    main(**vars(parser.parse_args()))
+    main()

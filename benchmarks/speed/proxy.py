@@ -7,7 +7,6 @@ checked: the address in it must have come back.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import http.client
@@ -17,7 +16,7 @@ import sys
 import time
 from typing import Any
 
-from benchmarks.common.machine import write
+from benchmarks.common.machine import parser, write
 from benchmarks.common.timing import difference, quantile, share
 from benchmarks.speed.load import Setting, cpu_seconds, loaded, started
 
@@ -101,12 +100,12 @@ def peer_command(python: str) -> list[str]:
     return [python, "-m", "llm_shield_proxy.cli", "--host", "127.0.0.1", "--port", "18080"]
 
 
-def main(quick: bool, peer: str | None = None) -> None:
-    """Measure, print, write results/proxy.json.
-
-    Args:
-        peer: a Python with `llm-shield-proxy` installed; without it only the proxy is measured.
-    """
+def main() -> None:
+    """Measure, write results/proxy.json."""
+    line = parser(__doc__, "fewer requests, a load of ten seconds")
+    line.add_argument("--peer", metavar="PYTHON", help="an environment with llm-shield-proxy")
+    options = line.parse_args()
+    quick, peer = options.quick, options.peer
     n, seconds = (100, 10.0) if quick else (500, 120.0)
     with contextlib.ExitStack() as stack:
         _, upstream = stack.enter_context(
@@ -148,21 +147,8 @@ def main(quick: bool, peer: str | None = None) -> None:
         load |= {"requests_per_second": RATE, "n_conversations": N_STREAMS, "seconds": seconds}
         load |= {"proxy_cores_used": busy / (seconds + EVENTS / PACE)}
         results["load"] = load
-    print(json.dumps(results, indent=1))
-    measured = (
-        "python -m benchmarks proxy"
-        + " --quick" * quick
-        + " --peer llm-shield-proxy=PYTHON" * (peer is not None)
-    )
-    print(write("proxy", measured, results))
+    write("proxy", results)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="fewer requests, a load of ten seconds"
-    )
-    parser.add_argument("--peer", metavar="PYTHON", help="an environment with llm-shield-proxy")
-    main(**vars(parser.parse_args()))
+    main()

@@ -26,7 +26,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
 from benchmarks.common.processes import Worker, tool_of
 from benchmarks.common.texts import SHORT
 from benchmarks.usefulness import floors, prompts, tab
@@ -143,22 +143,9 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def command(options: argparse.Namespace, workers: Collection[str]) -> str:
-    """Return the command without paths of this machine."""
-    parts = ["python -m benchmarks.usefulness.run", *(f"--peer {name}=PYTHON" for name in workers)]
-    parts += [f"--{name} {value}" for name in ("set", "policy") for value in getattr(options, name)]
-    parts += ["--tab FOLDER"] * bool(options.tab)
-    parts += [f"--{name}" for name in ("open", "quick") if getattr(options, name)]
-    return " ".join(parts)
-
-
-def parser() -> argparse.ArgumentParser:
+def arguments() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    found = argparse.ArgumentParser(
-        prog="python -m benchmarks.usefulness.run",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    found = parser(__doc__, f"{N_QUICK} texts of each set")
     names = (*prompts.OPEN, *prompts.unread())
     found.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
     found.add_argument("--tab", type=Path, metavar="FOLDER")
@@ -167,7 +154,6 @@ def parser() -> argparse.ArgumentParser:
         "--policy", action="append", default=[], help=f"default: {', '.join(POLICIES)}"
     )
     found.add_argument("--open", action="store_true", help="the sets that may be read")
-    found.add_argument("--quick", action="store_true", help=f"{N_QUICK} texts of each set")
     found.add_argument(
         "--write-floors", action="store_true", help="only measure and write floors.json"
     )
@@ -176,7 +162,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Measure, print, write results/usefulness.json; or write the floors."""
-    line = parser()
+    line = arguments()
     options = line.parse_args()
     if bad := [peer for peer in options.peer if peer.partition("=")[0] not in PEERS]:
         line.error(f"argument --peer: must be NAME=PYTHON of {', '.join(PEERS)}, got {bad[0]!r}")
@@ -190,7 +176,7 @@ def main() -> int:
     results = all_results(options, workers)
     for worker in workers.values():
         worker.close()
-    print(write("usefulness", command(options, workers), results))
+    write("usefulness", results)
     return 0
 
 

@@ -4,8 +4,8 @@
     python -m models.build.causal_package --toy  # tests/data/toy-lm/model.onnx, for the tests
 
 The manifest holds the hash of the weights that a user's machine has to arrive at. Manifest and card
-repeat the latest results of `python -m benchmarks.calibration.causal_quality` and `python -m
-benchmarks.speed.causal`.
+repeat the results of two comparisons, with plain float32 and with llama.cpp, whose scripts are in
+the history of this repository.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ def tokenizer(gguf: Gguf) -> dict[str, Any]:
     }
 
 
-def _results(name: str) -> Any:
-    """Return what a benchmark found."""
-    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))["results"]
+def _found(name: str) -> Any:
+    """Return a result of a benchmark, with the commit that found it."""
+    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
 
 
 def figures() -> dict[str, Any]:
     """Return the manifest's figures: the shipped graph against float32, and the speed ratios."""
-    shipped = _results("causal_quality")["graphs"]["shipped"]
-    ratio = _results("causal_speed")[0]["ratio"]
+    shipped = _found("causal_quality")["results"]["graphs"]["shipped"]
+    ratio = _found("causal_speed")["results"][0]["ratio"]
     found = {
         "against float32": {key: value for key, value in shipped.items() if key != "intervals"},
         "speed over llama.cpp, 1 thread": {k: ratio[k] for k in ("prompt", "generation")},
@@ -86,7 +86,8 @@ def figures() -> dict[str, Any]:
 
 def card() -> str:
     """Return the text of CARD.md."""
-    quality, speed = _results("causal_quality"), _results("causal_speed")
+    both = [_found(name) for name in ("causal_quality", "causal_speed")]
+    quality, speed = (found["results"] for found in both)
     graphs = [
         f"| {name} | {g['kl_nats']:.2g} | {g['max_difference']:.2g} | {g['mean_difference']:.2g} |"
         f" {g['same_top1']:.4f} | {g['nll_nats']:.4f} |"
@@ -100,7 +101,11 @@ def card() -> str:
         for part in ("prompt", "generation")
     ]
     return CARD.read_text("utf-8").format(
-        quality=quality, graphs="\n".join(graphs), run=speed[0], speeds="\n".join(speeds)
+        commits=[found["circumstances"]["commit"] for found in both],
+        quality=quality,
+        graphs="\n".join(graphs),
+        run=speed[0],
+        speeds="\n".join(speeds),
     )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.usefulness import checked
 from benchmarks.usefulness.checked import TASKS, Numbered, Preset, Sent, done, original, shares
 from benchmarks.usefulness.tasks import NotAnswered, Task, amount, checker
 from sanitizer import Sanitizer
@@ -80,14 +79,3 @@ def test_open_tasks_are_done_under_the_presets(model: OnnxMaskedLM) -> None:
     assert found["identifiers"] == 34, "two spellings of an address are not told to be one"
     assert found["deidentify"] >= 27
     assert found["balanced"] >= 25
-
-
-def test_the_model_answers_what_was_sent() -> None:
-    class Scripted:
-        def __call__(self, sent: str) -> str:
-            return "The customer wants to return the shoes."
-
-    (task,) = [task for task in TASKS["open"] if task.name == "shoes"]
-    model: Any = Scripted()
-    found = checked.by_model([task], {"original": (original, 1)}, model)
-    assert found == {"original": {"shoes": 1.0}}

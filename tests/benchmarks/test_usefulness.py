@@ -67,14 +67,13 @@ def test_old_sets_are_english_but_for_the_foreign_one() -> None:
 def test_only_the_named_sets_and_policies_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: labelled(name)[:3] for name in ("dev", "foreign_odd")}
     monkeypatch.setattr(prompts, "labelled", few.__getitem__)
-    parse = run.parser().parse_args
+    parse = run.arguments().parse_args
     options = parse("--set dev --policy identifiers --set foreign_odd --set dev".split())
     results = run.all_results(options, {})
     assert list(results["sets"]) == list(results["sha256"]) == ["dev", "foreign_odd"]
     assert results["groups"]["open sets"]["n_texts"] == 6
     assert sum(found["n_texts"] for found in results["languages"].values()) == 3
     assert list(results["sets"]["dev"]["tools"]) == ["identifiers"]
-    assert "--set dev" in run.command(options, [])
 
 
 def test_what_was_hidden_has_intervals_over_texts() -> None:
