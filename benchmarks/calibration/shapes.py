@@ -33,11 +33,11 @@ from numpy.typing import NDArray
 
 from benchmarks.common.intervals import interval, means
 from benchmarks.common.machine import parser, say, write
-from benchmarks.frontier.cape_tables import Covering, Distances, Staircase
+from benchmarks.frontier.mechanisms import Packaged
 from models.build.corpus import documents
 from models.build.fetch import CACHE
 from sanitizer.lm import OnnxMaskedLM, WordPieces, batches, centred_rows, rows
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline import Sanitizer, WordSpace
 from sanitizer.privacy import Cape
 from sanitizer.risk import Likelihood, Nearest, Prior, Vocabulary, guessed
 
@@ -96,9 +96,12 @@ def shapes(epsilon: float) -> list[Shape]:
 
 @dataclass(frozen=True)
 class Case:
-    """One private word, and both contexts' raw logits float32 [n_outputs]."""
+    """One private word, its row among the vectors, and both contexts' raw logits float32
+    [n_outputs].
+    """
 
     word: str
+    row: int
     released: NDArray[np.float32]
     original: NDArray[np.float32]
 
@@ -137,8 +140,8 @@ def cases(texts: list[str], model: OnnxMaskedLM) -> list[Case]:
             for planned in (hidden, seen)
         )
         for i, unit in enumerate(masked.words):
-            if model.words.row(unit.text) >= 0:
-                found.append(Case(unit.text, released[i], original[i]))
+            if (row := model.words.row(unit.text)) >= 0:
+                found.append(Case(unit.text, row, released[i], original[i]))
     return found
 
 
@@ -155,36 +158,32 @@ class Bench:
             nearest.prior(case.released, case.word, CANDIDATES) if i % EVERY == 0 else None
             for i, case in enumerate(self.cases)
         ]
-        self._distances = Distances(model, WordPieces(model.folder / "tokenizer.json"))
+        self._pieces = WordPieces(model.folder / "tokenizer.json")
+        self._space = WordSpace(model, self._pieces)
 
     def figures(self, mechanism: Cape) -> Floats:
         """`NAMES` of each word, float64 [n_words, n]; `guess` is nan without a prior."""
-        distances = self._distances
-        if mechanism.profile == "medoids":
-            covering = Covering(mechanism, self._model, distances)
-            covering.prepare([case.released for case in self.cases])
-            subject: Covering | Staircase = covering
-        else:
-            subject = Staircase(mechanism, self._model, distances)
+        subject = Packaged(mechanism, self._model, self._pieces)
         return np.array(
             [self._of(c, p, subject) for c, p in zip(self.cases, self.priors, strict=True)]
         )
 
-    def _of(self, case: Case, prior: Prior | None, subject: Covering | Staircase) -> list[float]:
+    def _of(self, case: Case, prior: Prior | None, subject: Packaged) -> list[float]:
         words = [case.word, *(prior.words if prior else ())]
         table = subject.table(words, case.released)
         outputs, p = table.outputs, table.p[0]
-        distances, own = self._distances.near((case.word,), outputs)
+        distance = self._model.words.distance(case.row, outputs)
+        own = np.isin(outputs, self._space.own(case.word))
         low, high = self._model.logit_range
         score = np.clip((case.original[outputs] - low) / (high - low), 0, 1)
         shifted = case.original - case.original.max()
         logs = shifted[outputs] - np.log(np.exp(shifted).sum())
         guess = float(guessed(prior, Likelihood(outputs, table.p[1:])).sum()) if prior else np.nan
         return [
-            float(p @ (1 - distances[0])),
-            float(p @ (np.sqrt(score) * np.exp(-3 * distances[0]))),
+            float(p @ (1 - distance)),
+            float(p @ (np.sqrt(score) * np.exp(-3 * distance))),
             float(p @ logs),
-            float(p[own[0]].sum()),
+            float(p[own].sum()),
             guess,
             float(p.max()),
             len(outputs),

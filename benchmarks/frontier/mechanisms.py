@@ -1,11 +1,11 @@
 """Every mechanism of the frontier behind one interface: words and a context in, exact output
-distributions out. Tables of Cape and DynText for many words at a time are those of the package,
-which tests/benchmarks/test_mechanisms.py compares.
+distributions out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -22,15 +22,15 @@ from benchmarks.baselines.words import (
     randomized_response,
     santext,
 )
-from benchmarks.frontier.cape_tables import Buckets, Covering, Distances, PublishedCape, Staircase
 from sanitizer.lm import MaskedLM, WordPieces
-from sanitizer.pipeline import TokenNeighborhoods, WordNeighborhoods, engine_for, known_pieces
-from sanitizer.privacy import Cape, DynText, Neighborhood, Weights
+from sanitizer.pipeline import engine_for
+from sanitizer.privacy import Cape, DynText, Weights
 from sanitizer.randomness import SYSTEM_RANDOM
-from sanitizer.risk import Extremes, Likelihood, list_shares
+from sanitizer.risk import Extremes, Likelihood, Likelihoods
 
 Logits = NDArray[np.float32]
-CHUNK = 64
+Distributions = Callable[[Sequence[str], Logits], Iterator[tuple[Places, Weights]]]
+CHUNK, N_KEPT = 64, 3
 SHARES = 1 << 48
 BASELINES: dict[str, Baseline] = {
     "santext": santext,
@@ -110,73 +110,92 @@ class OverWords:
         return Likelihood(outputs, self._baseline(self._epsilon, inputs))
 
 
-class Lists:
-    """DynText with its exponential mechanism, all list lengths of a word at a time; equal to the
-    package's up to its rounding to integers of 40 bits and more. Each word is worked out once: the
-    context is not read.
-    """
+class Packaged:
+    """A mechanism of the package."""
 
-    context = "none"
-
-    def __init__(self, mechanism: DynText, model: MaskedLM, pieces: WordPieces) -> None:
-        self._mechanism, self._model, self._pieces = mechanism, model, pieces
-        self._published = mechanism.variant == "published"
-        near: TokenNeighborhoods | WordNeighborhoods
-        if self._published:
-            self.tokens: Places = np.arange(model.pieces.n_rows)
-            near = TokenNeighborhoods.load(model.folder, model.pieces)
-        else:
-            self.tokens = model.output_ids
-            near = WordNeighborhoods.load(model.folder, model.words)
-        self._near = near
-        self._kept: dict[str, tuple[Places, Floats, float]] = {}
+    def __init__(self, mechanism: Cape | DynText, model: MaskedLM, pieces: WordPieces) -> None:
+        engine = engine_for(mechanism, model, pieces)
+        published = mechanism.variant == "published"
+        self.context = engine.context
+        self.tokens = np.arange(model.pieces.n_rows) if published else model.output_ids
+        self._likelihoods = Likelihoods(engine, mechanism, model, pieces)
 
     def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
+        return self._likelihoods.table(words, logits)
+
+
+class PublishedCape:
+    """Published Cape at several epsilons: the buckets of a word in a context are the same for all
+    of them.
+
+    The package's own weights at epsilon 2 are exp(mean utility) of each bucket; at another epsilon
+    they are a power of these.
+    """
+
+    def __init__(self, epsilon: float, buckets: Buckets, n_outputs: int) -> None:
+        self.context, self.tokens = "original", np.arange(n_outputs)
+        self._epsilon, self._buckets = epsilon, buckets
+
+    def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
+        assert logits is not None
         p = np.empty((len(words), len(self.tokens)))
-        for row, word in zip(p, words, strict=True):
-            if word not in self._kept:
-                self._kept[word] = self._of(word)
-            members, values, rest = self._kept[word]
-            row[:] = rest
-            row[members] = values
-        return Likelihood(np.arange(len(self.tokens)), p)
+        for row, found in zip(p, self._buckets.of(tuple(words), logits), strict=True):
+            odds = np.exp(self._epsilon / 2 * found.logs)
+            row[:] = (odds / odds.sum() / found.sizes)[found.numbers]
+        return Likelihood(self.tokens, p)
 
-    def _neighborhood(self, word: str) -> Neighborhood | None:
-        if isinstance(self._near, WordNeighborhoods):
-            return self._near.of(self._model.words.row(word))
-        return self._near.of(known_pieces(word, self._pieces) or [self._pieces.unknown])
 
-    def _of(self, word: str) -> tuple[Places, Floats, float]:
-        """Return the outputs that stand in a list int [n], their probabilities float64 [n], and
-        that of any other.
-        """
-        near, n = self._neighborhood(word), len(self.tokens)
-        outside = float(self._mechanism.gamma_mix(n))
-        if near is None or len(near.members) < self._mechanism.shortest or outside == 1:
-            return np.empty(0, dtype=np.intp), np.empty(0), 1 / n
-        members = near.members[: self._mechanism.k_max].astype(np.intp)
-        return members, (1 - outside) * self._inside(near) + outside / n, outside / n
+@dataclass(frozen=True, eq=False)
+class Bucketed:
+    """One word's buckets.
 
-    def _inside(self, near: Neighborhood) -> Floats:
-        """Return P(member | the draw is from the list), float64 [k_max], over the lengths that the
-        noise may give.
-        """
-        mechanism = self._mechanism
-        d = near.distances[: mechanism.k_max].astype(np.float64)
-        lengths = np.arange(mechanism.shortest, mechanism.k_max + 1)
-        shares = np.ones(1)
-        if mechanism.list_size == "fixed":
-            lengths = lengths[:1]
-        else:
-            shares = list_shares(mechanism, near, self._near.range)
-        nearest = np.zeros(len(d)) if self._published else np.minimum.accumulate(d)
-        low = nearest[lengths - 1, None]
-        width = np.maximum.accumulate(d)[lengths - 1, None] - low
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scores = np.where(width > 0, np.clip(1 - (d - low) / width, 0, 1), 1.0)
-        odds = np.exp(mechanism.scores_epsilon(len(self.tokens)) / 2 * scores)
-        odds[np.arange(len(d)) >= lengths[:, None]] = 0.0
-        return np.asarray(shares @ (odds / odds.sum(axis=1, keepdims=True)))
+    Attributes:
+        numbers: uint8 [n_outputs], the bucket of each output. logs: float64 [n_buckets], mean
+            utility less the
+            largest. sizes: int [n_buckets].
+    """
+
+    numbers: NDArray[np.uint8]
+    logs: Floats
+    sizes: Places
+
+
+class Buckets:
+    """Buckets of words in the last few contexts asked about.
+
+    Args:
+        distributions: of an engine of published Cape at epsilon 2.
+    """
+
+    def __init__(self, distributions: Distributions) -> None:
+        self._distributions = distributions
+        self._kept: OrderedDict[tuple[tuple[str, ...], int], tuple[Logits, list[Bucketed]]] = (
+            OrderedDict()
+        )
+
+    def of(self, words: tuple[str, ...], logits: Logits) -> list[Bucketed]:
+        """logits float32 [n_outputs]."""
+        key = (
+            words,
+            id(logits),
+        )  # the scores are kept beside, so that no others take their address
+        if key not in self._kept:
+            self._kept[key] = (
+                logits,
+                [self._bucketed(w) for _, w in self._distributions(words, logits)],
+            )
+            while len(self._kept) > N_KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[key][1]
+
+    @staticmethod
+    def _bucketed(weights: Weights) -> Bucketed:
+        sizes = np.array([len(m) for m in weights.members])
+        numbers = np.empty(sizes.sum(), dtype=np.uint8)
+        for i, members in enumerate(weights.members):
+            numbers[members] = i
+        totals = np.array([float(t) for t in weights.totals])
+        return Bucketed(numbers, np.log(totals / totals.max()), sizes)
 
 
 @dataclass(frozen=True)
@@ -190,10 +209,6 @@ class Makers:
     @cached_property
     def _vectors(self) -> WordVectors:
         return WordVectors(self.model.words)
-
-    @cached_property
-    def _distances(self) -> Distances:
-        return Distances(self.model, self.pieces)
 
     @cached_property
     def _buckets(self) -> Buckets:
@@ -210,21 +225,12 @@ class Makers:
         return self._made[key]
 
     def make(self, mechanism: str, epsilon: float, options: dict[str, Any]) -> Subject:
-        """Return the subject of a setting; `epsilon` in the mechanism's own sense.
-
-        Raises:
-            ValueError: there are no quick tables of this setting.
-        """
+        """Return the subject of a setting; `epsilon` in the mechanism's own sense."""
         if mechanism in BASELINES:
             baseline, reads = BASELINES[mechanism], mechanism == "exponential"
             return OverWords(baseline, epsilon, self.model, self._vectors, reads, **options)
         kind, _, variant = mechanism.partition(" ")
-        if kind == "dyntext":
-            return Lists(DynText(epsilon, variant=variant, **options), self.model, self.pieces)
         if mechanism == "cape published" and not options:
             return PublishedCape(epsilon, self._buckets, self.model.pieces.n_rows)
-        cape = Cape(epsilon, variant=variant, **options)
-        made: dict[str, Callable[..., Subject]] = {"staircase": Staircase, "medoids": Covering}
-        if not cape.certified or cape.profile not in made:
-            raise ValueError(f"mechanism must have quick tables, got {mechanism!r}, {options}")
-        return made[cape.profile](cape, self.model, self._distances)
+        made: type[Cape] | type[DynText] = Cape if kind == "cape" else DynText
+        return Packaged(made(epsilon, variant=variant, **options), self.model, self.pieces)

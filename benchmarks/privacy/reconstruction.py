@@ -40,8 +40,6 @@ from sanitizer.risk.posterior import ceiling
 
 LIKELY, NEAR = 150, 100
 """Words weighed: the likeliest, and the nearest to the output."""
-SLOW = (30, 30)
-"""The same where a word's distribution is over all tokens and takes milliseconds."""
 FEW = 5
 """One point in so many is attacked by a quick run."""
 ROUNDS = 2
@@ -83,7 +81,7 @@ def short(epsilon: float) -> dict[str, Any]:
 
 
 def points() -> list[Point]:
-    """Every mechanism attacked; of published Cape fewer sentences, for the time it takes."""
+    """Return every mechanism attacked; published Cape takes minutes for a sentence."""
     certified, medoids = "cape certified", {"profile": "medoids", "n_shortlist": 40, "n_top": 1}
     free = {"demote_self": False}
     return [
@@ -95,8 +93,6 @@ def points() -> list[Point]:
         Point("randomized response over 100", "randomized response", 5.0, {"n_shortlist": 100}),
         Point("DynText certified", "dyntext certified", 10.0, {}),
         Point("DynText published", "dyntext published", 6.0, {}, certified=False),
-        Point("Cape published", "cape published", 6.0, {}, certified=False),
-        Point("Cape published", "cape published", 10.0, {}, certified=False),
     ]
 
 
@@ -143,18 +139,11 @@ class Reader:
 
 
 class Attack:
-    """One mechanism on one sentence: its outputs, and what each attacker makes of them.
+    """One mechanism on one sentence: its outputs, and what each attacker makes of them."""
 
-    Args:
-        slow: weigh fewer words.
-    """
-
-    def __init__(
-        self, reader: Reader, group: Group, number: int, subject: Subject, slow: bool
-    ) -> None:
+    def __init__(self, reader: Reader, group: Group, number: int, subject: Subject) -> None:
         self._reader, self._group, self._subject = reader, group, subject
         self._text, self._places = group.sentences[number][0], group.places[number]
-        self._weighed = SLOW if slow else (LIKELY, NEAR)
         self._names = [str(word).lower() for word in reader.tools.vocabulary.words]
         self._outputs = [
             int(draws(subject.table([p.word], p.logits(subject.context)), 1)[0])
@@ -213,11 +202,10 @@ class Attack:
         ]
 
     def _best(self, i: int, place: Place, mass: Floats, context: Logits) -> int:
-        n_likely, n_near = self._weighed
         tools, output = self._reader.tools, self._outputs[i]
         text = tools.tokens.texts[int(self._subject.tokens[output])]
-        likely = np.argpartition(-mass, n_likely)[:n_likely]
-        some = np.union1d(likely, tools.near.places(text, n_near)).astype(np.intp)
+        likely = np.argpartition(-mass, LIKELY)[:LIKELY]
+        some = np.union1d(likely, tools.near.places(text, NEAR)).astype(np.intp)
         logits = context if self._reads_original else place.logits(self._subject.context)
         table = self._subject.table([tools.vocabulary.words[j] for j in some], logits)
         with np.errstate(divide="ignore"):
@@ -249,9 +237,8 @@ def main() -> None:
     """Attack, and write results/reconstruction.json."""
     line = parser(__doc__, "1 sentence, few points")
     line.add_argument("--sentences", type=int, default=40)
-    line.add_argument("--slow", type=int, default=10, help="sentences of published Cape")
     options = line.parse_args()
-    n, slow = (1, 0) if options.quick else (options.sentences, options.slow)
+    n = 1 if options.quick else options.sentences
     model = OnnxMaskedLM(threads=1)
     tools = Tools(model, WordPieces(model.folder / "tokenizer.json"))
     reader, makers, wanted = Reader(tools), Makers(model, tools.pieces), points()
@@ -266,23 +253,16 @@ def main() -> None:
         for number, places in enumerate(group.places):
             tops = [float(reader.mass(place.released).max()) for place in places]
             for point, hits, ceilings in zip(wanted, found, allowed, strict=True):
-                papers = point.kind == "cape published"
-                if papers and begin + number >= slow:
-                    continue
                 subject = makers.kept(point.kind, point.epsilon, point.options)
-                hits.append(Attack(reader, group, number, subject, papers).hits())
+                hits.append(Attack(reader, group, number, subject).hits())
                 if point.certified:
                     ceilings += [ceiling(top, point.epsilon) for top in tops]
         table = [
-            vars(point) | summary(hits, ceilings, public[: len(hits)])
+            vars(point) | summary(hits, ceilings, public)
             for point, hits, ceilings in zip(wanted, found, allowed, strict=True)
-            if hits
         ]
         say(f"{len(public)} sentences")
         write("reconstruction", {"rounds": ROUNDS, "rows": table})
-    for row in table:
-        shares = ", ".join(f"{name} {row[name]['mean']:.3f}" for name in NAMES)
-        say(f"{row['label']} {row['epsilon']:g}: {shares}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -36,20 +34,6 @@ def group(tools: Tools) -> Group:
     return Group(tools, [(TEXT, 1)], "strict", n_guessed=1, n_inferred=1)
 
 
-@pytest.mark.parametrize("epsilon", [2.0, 5.0, 10.0])
-@pytest.mark.parametrize("demote_self", [True, False])
-@pytest.mark.parametrize("profile", ["staircase", "medoids"])
-def test_two_levels_of_many_words_are_the_packages(
-    tools: Tools, group: Group, epsilon: float, demote_self: bool, profile: str
-) -> None:
-    options: dict[str, Any] = {"demote_self": demote_self, "profile": profile}
-    mechanism, logits = Cape(epsilon, **options), group.places[0][1].released
-    quick = Makers(tools.model, tools.pieces).make("cape certified", epsilon, options)
-    ours, theirs = quick.table(WORDS, logits), packaged(mechanism, tools, logits)
-    assert ours.outputs.tolist() == theirs.outputs.tolist()
-    assert ours.p == pytest.approx(theirs.p, rel=1e-12)
-
-
 @pytest.mark.parametrize("epsilon", [1.0, 10.0, 14.0])
 def test_published_cape_at_any_epsilon_is_the_packages(
     tools: Tools, group: Group, epsilon: float
@@ -58,28 +42,6 @@ def test_published_cape_at_any_epsilon_is_the_packages(
     quick = Makers(tools.model, tools.pieces).make("cape published", epsilon, {})
     ours, theirs = quick.table(WORDS, logits), packaged(mechanism, tools, logits)
     assert np.abs(ours.p / theirs.p - 1).max() < 1e-9
-
-
-@pytest.mark.parametrize(
-    ("variant", "epsilon", "options"),
-    [
-        ("certified", 2.0, {}),
-        ("certified", 10.0, {"density": "global"}),
-        ("published", 2.0, {}),
-        pytest.param("certified", 10.0, {"list_size": "fixed"}, marks=pytest.mark.slow),
-        pytest.param("published", 10.0, {}, marks=pytest.mark.slow),
-        pytest.param("certified", 10.0, {}, marks=pytest.mark.slow),
-        pytest.param("published", 10.0, {"density": "global"}, marks=pytest.mark.slow),
-        pytest.param("published", 10.0, {"list_size": "fixed"}, marks=pytest.mark.slow),
-    ],
-)
-def test_dyntexts_mixture_is_the_packages(
-    tools: Tools, variant: str, epsilon: float, options: dict[str, Any]
-) -> None:
-    mechanism = DynText(epsilon, variant=variant, **options)
-    quick = Makers(tools.model, tools.pieces).make(f"dyntext {variant}", epsilon, options)
-    ours, theirs = quick.table(WORDS, None), packaged(mechanism, tools, None)
-    assert ours.p == pytest.approx(theirs.p, rel=1e-9, abs=1e-15)
 
 
 def test_a_tables_words_do_not_depend_on_what_was_asked_before(tools: Tools, group: Group) -> None:
