@@ -88,8 +88,8 @@ STEPS: dict[str, list[Step]] = {
         Step("bulk", "speed.bulk", 2, ("bulk",), ("--engines", "local", "--rows", "20000")),
     ],
     "privacy": [
-        Step("audits", "privacy.audits", 6),
-        Step("audits_causal", "privacy.audits", 8, ("lm",), always=("--causal",)),
+        Step("audits", "privacy.audits", 35),
+        Step("audits_causal", "privacy.audits", 40, ("lm",), always=("--causal",)),
         Step("classes", "privacy.classes", 1),
         Step("counterexamples", "privacy.counterexamples", 0),
         Step("reconstruction", "privacy.reconstruction", 2, size=("--sentences", "20")),
