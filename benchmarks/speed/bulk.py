@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,38 +52,18 @@ def made(folder: Path, n_rows: int) -> Path:
 
 
 def one(source: Path, policy: str, engine: str, workers: int) -> dict[str, float]:
-    """Seconds of one job in this process: of all of it, and until the first rows were written."""
-    from sanitizer.bulk import BulkJob, JobStore, sanitize_files
+    """Return seconds of one job in this process."""
+    from sanitizer.bulk import BulkJob, sanitize_files
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         job = BulkJob(folder / "store", ("text",), policy=policy, threads=1)
-        first: list[tuple[float, int]] = []
-        ended = threading.Event()
-
-        def watch() -> None:
-            while not job.store.exists() and not ended.wait(0.02):
-                pass
-            with JobStore(job.store) as store:
-                while not ended.wait(0.05):
-                    if n := store.n_done():
-                        first.append((time.perf_counter(), n))
-                        return
-
-        watcher = threading.Thread(target=watch, daemon=True)
         begin = time.perf_counter()
-        watcher.start()
         report = sanitize_files(job, source, folder / "out.parquet", engine=engine, workers=workers)
         seconds = time.perf_counter() - begin
-        ended.set()
-        watcher.join()
-        at, n_first = first[0] if first else (begin + seconds, report.n_rows)
-        rest = begin + seconds - at
         return {
             "seconds": seconds,
-            "seconds_to_first_rows": at - begin,
             "rows_per_second": report.n_rows / seconds,
-            "rows_per_second_then": (report.n_rows - n_first) / rest if rest else 0.0,
             "rows": report.n_rows,
             "epsilon_total": report.epsilon_total,
         }
