@@ -7,10 +7,9 @@
 latency: speed and memory. privacy: exact epsilons, and attacks. utility: the privacy-utility
 frontier, and usefulness: what is hidden of labelled prompts and what of the task is left.
 generation: extraction and synthesis. peers: other tools, each in an environment of its own, whose
-interpreter `--peer` names (NAME: presidio, datafog, spacy, llm-shield-proxy, xllamacpp, invink; the
-last with the folder of its model: PYTHON,FOLDER). --tab: the folder of a set of texts for
-usefulness. report: tables from the results. NAME is a single benchmark, by its name (`audits`) or
-its module (`privacy.audits`).
+interpreter `--peer` names (NAME: presidio, datafog, spacy, llm-shield-proxy, xllamacpp). --tab: the
+folder of a set of texts for usefulness. report: tables from the results. NAME is a single
+benchmark, by its name (`audits`) or its module (`privacy.audits`).
 
 What is missing of this package's extras is told first; steps that need it are left out. Every step
 is a process of its own. The long ones keep what they have measured and go on where they were
@@ -76,7 +75,7 @@ class Step:
         given = {name: form for name, form in (self.peers or {}).items() if name in peers}
         if self.needs_peer and not given:
             return None
-        handed = (form.format(*peers[name].split(",")).split() for name, form in given.items())
+        handed = (form.format(peers[name]).split() for name, form in given.items())
         own = [part for parts in handed for part in parts]
         return [*self.always, *own, *(["--quick"] if quick else self.size)]
 
@@ -88,8 +87,8 @@ STEPS: dict[str, list[Step]] = {
         Step("bulk", "speed.bulk", 2, ("bulk",), ("--engines", "local", "--rows", "20000")),
     ],
     "privacy": [
-        Step("audits", "privacy.audits", 35),
-        Step("audits_causal", "privacy.audits", 40, ("lm",), always=("--causal",)),
+        Step("audits", "privacy.audits", 25),
+        Step("audits_causal", "privacy.audits", 30, ("lm",), always=("--causal",)),
         Step("classes", "privacy.classes", 1),
         Step("counterexamples", "privacy.counterexamples", 0),
         Step("reconstruction", "privacy.reconstruction", 2, size=("--sentences", "20")),
@@ -113,18 +112,7 @@ STEPS: dict[str, list[Step]] = {
             peers={"xllamacpp": "--peer {}"},
             needs_peer=True,
         ),
-        Step(
-            "generation_invink",
-            "generation.run",
-            5,
-            ("lm",),
-            ("--texts", "8"),
-            ("peer",),
-            {"invink": "{0} {1}"},
-            needs_peer=True,
-        ),
-        Step("generation_methods", "generation.run", 6, ("lm",), ("--texts", "8"), ("methods",)),
-        Step("generation", "generation.run", 1, ("bench", "lm"), (), ("write",)),
+        Step("generation", "generation.run", 7, ("bench", "lm"), ("--texts", "8")),
         Step("membership", "generation.membership", 3, ("lm",), ("--repetitions", "4")),
     ],
     "peers": [

@@ -59,15 +59,14 @@ class Asked:
     Attributes:
         public: float32 [n_queries, TOP_K]. private: float32 [n_members, n_queries, TOP_K], with
             that demonstration.
-        label, other: int [n_queries], where the true label and the other one stand among them.
-            chance: float64 [n_members, n_queries], the true label's probability with the
+        label: int [n_queries], where the true label stands among them.
+        chance: float64 [n_members, n_queries], the true label's probability with the
                 demonstration, over the whole vocabulary.
     """
 
     public: NDArray[np.float32]
     private: NDArray[np.float32]
     label: NDArray[np.intp]
-    other: NDArray[np.intp]
     chance: Floats
 
 
@@ -91,12 +90,8 @@ def ask(model: OnnxCausalLM, tokens: ByteTokens, examples: list[tuple[str, int]]
             scores = model.prefill([demonstration + query]).logits[0]
             private[member, i] = scores[tops[i]]
             chance[member, i] = np.exp(log_softmax(scores)[right[i]])
-    places = [[int(np.flatnonzero(top == word)[0]) for word in words] for top in tops]
-    label, other = (
-        np.array([at[truth ^ wrong] for at, (_, truth) in zip(places, examples, strict=True)])
-        for wrong in (0, 1)
-    )
-    return Asked(np.take_along_axis(public, tops, axis=1), private, label, other, chance)
+    label = [int(np.flatnonzero(top == word)[0]) for top, word in zip(tops, right, strict=True)]
+    return Asked(np.take_along_axis(public, tops, axis=1), private, np.array(label), chance)
 
 
 def asked(repetition: int, threads: int | None, cache: Path = CACHE) -> Asked:
