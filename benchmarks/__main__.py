@@ -1,93 +1,50 @@
 """One entry to all benchmarks.
 
-    python -m benchmarks all [--quick] [--resume] [--peer NAME=PYTHON]...
+    python -m benchmarks all [--quick] [--peer NAME=PYTHON]...
     python -m benchmarks latency|privacy|utility|generation|peers|report [--quick]
     python -m benchmarks NAME [--quick]
 
 latency: speed and memory. privacy: exact epsilons, and attacks. utility: the privacy-utility
-frontier, the papers' tables, ideas that were tried, and usefulness: what is hidden of labelled
-prompts and what of the task is left. generation: extraction and synthesis. peers: other tools, each
-in an environment of its own, whose interpreter `--peer` names (NAME: presidio, datafog, spacy,
-llm-shield-proxy, xllamacpp, invink; the last with the folder of its model: PYTHON,FOLDER). Sets of
-texts for usefulness are named in the same way (pupa=FILE, instructions=FILE, tab=FOLDER; the last
-also by --tab FOLDER). report: tables and plots from the results. NAME is a single benchmark, by its
-name (`audits`) or its module (`privacy.audits`). Every step is a process of its own. The long ones
-keep what they have measured and go on where they were stopped; with --resume, steps that ended at
-this commit with these
-arguments are not run again. --quick takes minutes, and writes its results and its report into a
-temporary folder.
+frontier, and usefulness: what is hidden of labelled prompts and what of the task is left.
+generation: extraction and synthesis. peers: other tools, each in an environment of its own, whose
+interpreter `--peer` names (NAME: presidio, datafog, spacy, llm-shield-proxy, xllamacpp). --tab: the
+folder of a set of texts for usefulness. report: tables from the results. NAME is a single
+benchmark, by its name (`audits`) or its module (`privacy.audits`).
+
+What is missing of this package's extras is told first; steps that need it are left out. Every step
+is a process of its own. The long ones keep what they have measured and go on where they were
+stopped. --quick takes minutes, and writes its results and its report into a temporary folder.
 
 Not among them, since they measure what is packaged or choose constants, and change only with those:
-benchmarks.calibration.* and benchmarks.speed.causal.
+benchmarks.calibration.shapes.
 
 So that all of it ends within 2 hours 40 minutes on two cores, some steps measure less here than
 when they are run by their own name (`python -m benchmarks.extraction.run --peer PYTHON` and so on):
-`Step.size`. The frontier has 80 sentences instead of 250 (913 private words: intervals of the
-words' cosine are 0.03 wide), the papers' tables 80 instead of 120, extraction 40 beginnings instead
-of 200 (most of its time is two small models writing 700 answers), generation 8 texts a method,
-membership 4 repetitions.
+`Step.size`.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
 
-from benchmarks.common.machine import FOLDER, circumstances, output_folder, say
-from models.build.fetch import CACHE
+from benchmarks.common.machine import FOLDER, causal_fetched, say
 
 Peers = Mapping[str, str]
-Arguments = Callable[[Peers], list[str] | None]
-
-
-def _always(*arguments: str) -> Arguments:
-    return lambda peers: list(arguments)
-
-
-def _with_peers(*names: str, option: str = "--{}") -> Arguments:
-    """Of those that are given; not run without any."""
-
-    def arguments(peers: Peers) -> list[str] | None:
-        return [
-            part for name in names if name in peers for part in (option.format(name), peers[name])
-        ] or None
-
-    return arguments
-
-
-def _optional(*names: str) -> Arguments:
-    """Of those that are given; run without them too."""
-    return lambda peers: _with_peers(*names)(peers) or []
-
-
-def _proxy(peers: Peers) -> list[str] | None:
-    return ["--peer", peers["llm-shield-proxy"]] if "llm-shield-proxy" in peers else []
-
-
-def _usefulness(peers: Peers) -> list[str]:
-    tools = [name for name in ("presidio", "spacy", "datafog") if name in peers]
-    files = [name for name in ("pupa", "instructions", "tab") if name in peers]
-    return [
-        *(part for name in tools for part in ("--peer", f"{name}={peers[name]}")),
-        *(part for name in files for part in (f"--{name}", peers[name])),
-    ]
-
-
-def _finders(peers: Peers) -> list[str]:
-    tools = [name for name in ("presidio", "spacy", "datafog") if name in peers]
-    return [part for name in tools for part in ("--peer", f"{name}={peers[name]}")]
-
-
-def _invink(peers: Peers) -> list[str] | None:
-    return ["peer", *peers["invink"].split(",", 1)] if "invink" in peers else None
+EXTRAS: dict[str, tuple[str, Callable[[], bool]]] = {
+    "bench": ('pip install "dp-sanitizer[bench]"', lambda: find_spec("onnx") is not None),
+    "bulk": ('pip install "dp-sanitizer[bulk]"', lambda: find_spec("pyarrow") is not None),
+    "proxy": ('pip install "dp-sanitizer[proxy]"', lambda: find_spec("uvicorn") is not None),
+    "lm": ("sanitizer models fetch lm", causal_fetched),
+}
+"""What a step may need -> how to get it, and whether it is there."""
 
 
 @dataclass(frozen=True)
@@ -95,96 +52,87 @@ class Step:
     """One process.
 
     Attributes:
-        name: what users call it. module: under `benchmarks`.
-        arguments: of its command line; None where its peer is not given.
-        quick: whether it knows --quick. apart: left out of `all --quick` all the same.
-        size: further arguments unless --quick. minutes: about how long it then takes on two idle
-            cores, from nothing.
+        name: what users call it. module: under `benchmarks`. minutes: about how long it takes on
+            two idle cores, from nothing.
+        needs: of EXTRAS. size: further arguments unless --quick. always: further arguments.
+        peers: the option of each peer that is handed on, "{}" where its value goes.
+        needs_peer: whether it is not run without any of them.
+        apart: left out of `all --quick`.
     """
 
     name: str
     module: str
-    arguments: Arguments = field(default_factory=_always)
-    quick: bool = True
-    apart: bool = False
+    minutes: int
+    needs: tuple[str, ...] = ()
     size: tuple[str, ...] = ()
-    minutes: int = 1
+    always: tuple[str, ...] = ()
+    peers: Mapping[str, str] | None = None
+    needs_peer: bool = False
+    apart: bool = False
+
+    def arguments(self, peers: Peers, quick: bool) -> list[str] | None:
+        """Return those of its command line; None where its peer is not given."""
+        given = {name: form for name, form in (self.peers or {}).items() if name in peers}
+        if self.needs_peer and not given:
+            return None
+        handed = (form.format(peers[name]).split() for name, form in given.items())
+        own = [part for parts in handed for part in parts]
+        return [*self.always, *own, *(["--quick"] if quick else self.size)]
 
 
-GENERATED: tuple[tuple[str, Arguments, tuple[str, ...], int], ...] = (
-    ("invink", _invink, ("--texts", "8"), 5),
-    ("methods", _always("methods"), ("--texts", "8"), 10),
-    ("augpe", _always("augpe"), ("--texts", "8"), 3),
-    ("cost", _always("cost"), (), 1),
-    ("memory", _always("memory"), (), 1),
-    ("write", _always("write"), (), 1),
-)
+_FINDERS = {name: f"--peer {name}={{}}" for name in ("presidio", "spacy", "datafog")}
 STEPS: dict[str, list[Step]] = {
     "latency": [
-        Step("latency", "speed.latency", minutes=5),
-        Step("speed", "speed.speed", _optional("presidio"), minutes=3),
-        Step("bulk", "speed.bulk", size=("--engines", "local", "--rows", "20000"), minutes=2),
+        Step("latency", "speed.latency", 6, peers={"presidio": "--presidio {}"}),
+        Step("bulk", "speed.bulk", 2, ("bulk",), ("--engines", "local", "--rows", "20000")),
     ],
     "privacy": [
-        Step("audits", "privacy.audits", minutes=6),
-        Step("audits_causal", "privacy.audits_causal", minutes=8),
-        Step("classes", "privacy.classes", minutes=1),
-        Step("counterexamples", "privacy.counterexamples", quick=False, minutes=0),
-        Step("attacks", "privacy.attacks", minutes=6),
-        Step(
-            "reconstruction",
-            "privacy.reconstruction",
-            size=("--sentences", "20", "--slow", "3"),
-            minutes=2,
-        ),
-        Step("conversations", "privacy.conversations", minutes=6),
-        Step("transcripts", "privacy.transcripts", minutes=6),
-        Step("fuzzing", "privacy.fuzzing", size=("--bodies", "60000"), minutes=3),
+        Step("audits", "privacy.audits", 25),
+        Step("audits_causal", "privacy.audits", 30, ("lm",), always=("--causal",)),
+        Step("classes", "privacy.classes", 1),
+        Step("counterexamples", "privacy.counterexamples", 0),
+        Step("reconstruction", "privacy.reconstruction", 2, size=("--sentences", "20")),
+        Step("word_inference", "privacy.word_inference", 2),
+        Step("conversations", "privacy.conversations", 6),
+        Step("transcripts", "privacy.transcripts", 6, ("proxy",)),
+        Step("fuzzing", "privacy.fuzzing", 3, size=("--bodies", "60000")),
     ],
     "utility": [
-        Step("frontier", "frontier.run", size=("--sentences", "80"), minutes=16),
-        Step("frontier_prompts", "usefulness.frontier", size=("--sentences", "20"), minutes=2),
-        Step("papers", "papers.tables_of_papers", size=("--sentences", "80"), minutes=14),
-        Step("ideas", "frontier.ideas", minutes=7),
-        Step("words", "frontier.words", minutes=2),
-        Step("usefulness", "usefulness.run", _usefulness, minutes=6),
-        Step("tasks", "usefulness.checked", _finders, minutes=4),
-        Step("limits", "usefulness.limits", minutes=3),
+        Step("frontier", "frontier.run", 16, ("bench",), ("--sentences", "80")),
+        Step("usefulness", "usefulness.run", 6, peers=_FINDERS | {"tab": "--tab {}"}),
+        Step("tasks", "usefulness.checked", 4, peers=_FINDERS),
     ],
     "generation": [
         Step(
             "extraction",
             "extraction.run",
-            _with_peers("xllamacpp", option="--peer"),
-            quick=False,
-            size=("--n", "40"),
-            minutes=17,
+            17,
+            ("bench", "lm"),
+            ("--n", "40"),
+            peers={"xllamacpp": "--peer {}"},
+            needs_peer=True,
         ),
-        *(
-            Step(f"generation_{part}", "generation.run", arguments, False, size=size, minutes=m)
-            for part, arguments, size, m in GENERATED
-        ),
-        Step(
-            "membership",
-            "generation.membership",
-            quick=False,
-            size=("--repetitions", "4"),
-            minutes=3,
-        ),
-        Step("answers", "generation.answers", quick=False, size=("--repetitions", "4")),
+        Step("generation", "generation.run", 7, ("bench", "lm"), ("--texts", "8")),
+        Step("membership", "generation.membership", 3, ("lm",), ("--repetitions", "4")),
     ],
     "peers": [
         Step(
             "identifiers",
             "peers.identifiers",
-            _with_peers("presidio", "datafog"),
-            quick=False,
-            minutes=1,
+            1,
+            peers={"presidio": "--presidio {}", "datafog": "--datafog {}"},
         ),
-        Step("proxy", "speed.proxy", _proxy, apart=True, minutes=3),
-        Step("load", "speed.load", apart=True, minutes=5),
+        Step(
+            "proxy",
+            "speed.proxy",
+            3,
+            ("proxy",),
+            peers={"llm-shield-proxy": "--peer {}"},
+            apart=True,
+        ),
+        Step("load", "speed.load", 5, ("proxy",), apart=True),
     ],
-    "report": [Step("report", "report.run")],
+    "report": [Step("report", "report.run", 0)],
 }
 ALL = [step for steps in STEPS.values() for step in steps]
 COMMANDS: dict[str, list[Step]] = {
@@ -195,45 +143,24 @@ COMMANDS: dict[str, list[Step]] = {
 }
 
 
-@dataclass(frozen=True)
-class Mark:
-    """That a step ended: a file in the build cache, named after commit, arguments and where its
-    results are.
-    """
-
-    path: Path
-
-    @classmethod
-    def of(cls, module: str, arguments: list[str]) -> Mark:
-        parts = repr((circumstances("")["commit"], module, arguments, str(output_folder())))
-        return cls(CACHE / "ended" / hashlib.sha256(parts.encode()).hexdigest()[:20])
-
-    def set(self) -> None:
-        """From now on it has ended."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.touch()
+def missing(steps: Iterable[Step]) -> dict[str, list[str]]:
+    """Return what is not there of EXTRAS -> the steps that need it."""
+    needed = dict.fromkeys(extra for step in steps for extra in step.needs)
+    absent = [extra for extra in needed if not EXTRAS[extra][1]()]
+    return {extra: [step.name for step in steps if extra in step.needs] for extra in absent}
 
 
-def run(step: Step, quick: bool, peers: Peers, resume: bool = False) -> bool:
+def run(step: Step, quick: bool, peers: Peers) -> bool:
     """Run one step; say what was not run and why. True unless it failed."""
-    name, arguments = f"benchmarks.{step.module}", step.arguments(peers)
-    if arguments is None or (quick and not step.quick):
-        say(
-            f"== {step.name}: not run "
-            f"({'not part of --quick' if quick else 'its peer is not given'})"
-        )
-        return True
-    arguments += ["--quick"] if quick else list(step.size)
-    mark = Mark.of(step.module, arguments)
-    if resume and step.name != "report" and mark.path.exists():
-        say(f"== {step.name}: not run (ended before, at this commit)")
+    arguments = step.arguments(peers, quick)
+    if arguments is None:
+        say(f"== {step.name}: not run (its peer is not given)")
         return True
     say(f"== {step.name} {' '.join(arguments)}" + f" (about {step.minutes} min)" * (not quick))
     begin = time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", name, *arguments], check=False).returncode == 0
+    command = [sys.executable, "-m", f"benchmarks.{step.module}", *arguments]
+    done = subprocess.run(command, check=False).returncode == 0
     say(f"== {step.name}: {'done' if done else 'FAILED'} after {time.perf_counter() - begin:.0f} s")
-    if done:
-        mark.set()
     return done
 
 
@@ -257,10 +184,7 @@ def main() -> int:
     parser.add_argument(
         "--peer", action="append", default=[], metavar="NAME=PYTHON", help="see above"
     )
-    parser.add_argument("--tab", metavar="FOLDER", help="as --peer tab=FOLDER")
-    parser.add_argument(
-        "--resume", action="store_true", help="leave out steps that ended before, see above"
-    )
+    parser.add_argument("--tab", metavar="FOLDER", help="the Text Anonymization Benchmark")
     options = parser.parse_args()
     if bad := [peer for peer in options.peer if "=" not in peer]:
         parser.error(f"argument --peer: must be NAME=PYTHON, got {bad[0]!r}")
@@ -272,8 +196,11 @@ def main() -> int:
     steps = COMMANDS[options.command]
     if options.command == "all" and options.quick:
         steps = [step for step in steps if not step.apart]
+    absent = missing(steps)
+    for extra, names in absent.items():
+        say(f"missing: {extra} ({EXTRAS[extra][0]}); left out: {', '.join(names)}")
     done = [
-        run(step, options.quick, peers, options.resume) for step in steps
+        run(step, options.quick, peers) for step in steps if not set(step.needs) & set(absent)
     ]  # all of them, even after a failure
     return 0 if all(done) else 1
 

@@ -1,6 +1,6 @@
 """Shapes of certified Cape with two levels, and of profile "medoids", on public calibration text.
 
-    python -m benchmarks.calibration.shapes [--sentences N] [--epsilons E ...]
+    python -m benchmarks.calibration.shapes [--sentences N] [--quick]
 
 Per private word (policy "words") the exact output distribution is computed from its integers;
 nothing is drawn. Means over the words:
@@ -22,20 +22,22 @@ the shape shipped before, with a paired 95 % bootstrap interval over sentences.
 
 from __future__ import annotations
 
-import argparse
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.calibration.calibrate import Case, cases, sentences
 from benchmarks.common.intervals import interval, means
-from benchmarks.common.machine import output_folder, say, write
-from benchmarks.frontier.cape_tables import Covering, Distances, Staircase
+from benchmarks.common.machine import parser, say, write
+from benchmarks.frontier.mechanisms import Packaged
+from models.build.corpus import documents
 from models.build.fetch import CACHE
-from sanitizer.lm import OnnxMaskedLM, WordPieces
+from sanitizer.lm import OnnxMaskedLM, WordPieces, batches, centred_rows, rows
+from sanitizer.pipeline import Sanitizer, WordSpace
 from sanitizer.privacy import Cape
 from sanitizer.risk import Likelihood, Nearest, Prior, Vocabulary, guessed
 
@@ -70,6 +72,7 @@ CLOSE = 0.003  # of the cosine; the intervals are wider
 POOL = 100  # sentences from which those measured are taken, evenly spaced
 CANDIDATES, EVERY = (50, 50), 3
 NAMES = ("cosine", "utility", "plausibility", "kept", "guess", "top", "n_outputs")
+SENTENCE = re.compile(r"[^.!?\n]{40,240}[.!?]")
 Shape = dict[str, Any]
 Floats = NDArray[np.float64]
 
@@ -91,13 +94,55 @@ def shapes(epsilon: float) -> list[Shape]:
     return of_both if peer in of_both else [*of_both, peer]
 
 
-def texts(n: int) -> list[str]:
-    """At most `POOL` calibration sentences; finding them takes longest, so they are kept."""
+@dataclass(frozen=True)
+class Case:
+    """One private word, its row among the vectors, and both contexts' raw logits float32
+    [n_outputs].
+    """
+
+    word: str
+    row: int
+    released: NDArray[np.float32]
+    original: NDArray[np.float32]
+
+
+def sentences(n: int) -> list[str]:
+    """Return the first fitting sentence of each of at most POOL calibration documents, n of them;
+    finding them takes longest, so they are kept.
+    """
     path = CACHE / f"calibration-sentences-{POOL}.json"
     if not path.exists():
-        path.write_text(json.dumps(sentences(POOL)), "utf-8")
-    found: list[str] = json.loads(path.read_text("utf-8"))
-    return [found[i] for i in np.linspace(0, len(found) - 1, min(n, len(found))).astype(int)]
+        texts = documents("calibration")
+        found = [m.group().strip() for text in texts if (m := SENTENCE.search(text, 1))]
+        path.write_text(json.dumps(found[:: max(1, len(found) // POOL)][:POOL]), "utf-8")
+    kept: list[str] = json.loads(path.read_text("utf-8"))
+    return [kept[i] for i in np.linspace(0, len(kept) - 1, min(n, len(kept))).astype(int)]
+
+
+def cases(texts: list[str], model: OnnxMaskedLM) -> list[Case]:
+    """Return every private word with a vector, scored in its released context (all words hidden)
+    and in its original one.
+    """
+    pieces, found = WordPieces(model.folder / "tokenizer.json"), []
+    sanitizer = Sanitizer(model=model, policy="words")
+    edges = (pieces.cls, pieces.sep)
+    for text in texts:
+        masked = sanitizer.inner.mask(text)
+        every = np.arange(len(masked.words))
+        if not len(every):
+            continue
+        hidden = rows(0, masked.ids, masked.slots, every, model.max_length)
+        seen = list(centred_rows(0, *masked.original_ids(), every, pieces.mask, model.max_length))
+        released, original = (
+            np.concatenate(
+                [model.logits(b.ids, b.lengths, b.at) for b in batches(planned, edges, 2048)]
+            )
+            for planned in (hidden, seen)
+        )
+        for i, unit in enumerate(masked.words):
+            if (row := model.words.row(unit.text)) >= 0:
+                found.append(Case(unit.text, row, released[i], original[i]))
+    return found
 
 
 class Bench:
@@ -113,36 +158,32 @@ class Bench:
             nearest.prior(case.released, case.word, CANDIDATES) if i % EVERY == 0 else None
             for i, case in enumerate(self.cases)
         ]
-        self._distances = Distances(model, WordPieces(model.folder / "tokenizer.json"))
+        self._pieces = WordPieces(model.folder / "tokenizer.json")
+        self._space = WordSpace(model, self._pieces)
 
     def figures(self, mechanism: Cape) -> Floats:
         """`NAMES` of each word, float64 [n_words, n]; `guess` is nan without a prior."""
-        distances = self._distances
-        if mechanism.profile == "medoids":
-            covering = Covering(mechanism, self._model, distances)
-            covering.prepare([case.released for case in self.cases])
-            subject: Covering | Staircase = covering
-        else:
-            subject = Staircase(mechanism, self._model, distances)
+        subject = Packaged(mechanism, self._model, self._pieces)
         return np.array(
             [self._of(c, p, subject) for c, p in zip(self.cases, self.priors, strict=True)]
         )
 
-    def _of(self, case: Case, prior: Prior | None, subject: Covering | Staircase) -> list[float]:
+    def _of(self, case: Case, prior: Prior | None, subject: Packaged) -> list[float]:
         words = [case.word, *(prior.words if prior else ())]
         table = subject.table(words, case.released)
         outputs, p = table.outputs, table.p[0]
-        distances, own = self._distances.near((case.word,), outputs)
+        distance = self._model.words.distance(case.row, outputs)
+        own = np.isin(outputs, self._space.own(case.word))
         low, high = self._model.logit_range
         score = np.clip((case.original[outputs] - low) / (high - low), 0, 1)
         shifted = case.original - case.original.max()
         logs = shifted[outputs] - np.log(np.exp(shifted).sum())
         guess = float(guessed(prior, Likelihood(outputs, table.p[1:])).sum()) if prior else np.nan
         return [
-            float(p @ (1 - distances[0])),
-            float(p @ (np.sqrt(score) * np.exp(-3 * distances[0]))),
+            float(p @ (1 - distance)),
+            float(p @ (np.sqrt(score) * np.exp(-3 * distance))),
             float(p @ logs),
-            float(p[own[0]].sum()),
+            float(p[own].sum()),
             guess,
             float(p.max()),
             len(outputs),
@@ -170,39 +211,23 @@ def gain(ours: Floats, before: Floats, sentence: Sequence[int]) -> dict[str, dic
     return found
 
 
-def kept_rows(bench: Bench) -> tuple[list[Shape], list[Shape]]:
-    """Rows of an earlier run over the same words."""
-    path = output_folder() / "shapes.json"
-    if not path.exists():
-        return [], []
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))["results"]
-    same = found["n_words"] == len(bench.cases)
-    return (found["table"], found["chosen"]) if same else ([], [])
-
-
-def keep(n: int, bench: Bench, table: list[Shape], picked: list[Shape]) -> None:
-    """Write results/shapes.json, after each epsilon: a run takes long."""
-    counts = {
+def main() -> None:
+    """Measure all shapes, write results/shapes.json after each epsilon; print what the rule
+    picks.
+    """
+    line = parser(__doc__, "2 sentences, epsilon 3")
+    line.add_argument("--sentences", type=int, default=40)
+    options = line.parse_args()
+    n = 2 if options.quick else options.sentences
+    bench = Bench(OnnxMaskedLM(threads=1), sentences(n))
+    results: dict[str, Any] = {
         "n_sentences": len(set(bench.sentence)),
         "n_words": len(bench.cases),
         "n_guessed": sum(p is not None for p in bench.priors),
+        "table": [],
+        "chosen": [],
     }
-    command = f"python -m benchmarks.calibration.shapes --sentences {n}"
-    rows, best = (sorted(some, key=lambda row: row["epsilon"]) for some in (table, picked))
-    write("shapes", command, counts | {"table": rows, "chosen": best})
-
-
-def main() -> None:
-    """Measure all shapes; print what the rule picks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sentences", type=int, default=40)
-    parser.add_argument("--epsilons", type=float, nargs="+", help="others stay as measured before")
-    options = parser.parse_args()
-    bench = Bench(OnnxMaskedLM(threads=1), texts(options.sentences))
-    say(f"{len(bench.cases)} words")
-    wanted = options.epsilons or list(BEFORE)
-    table, picked = kept_rows(bench) if options.epsilons else ([], [])
-    for epsilon in wanted:
+    for epsilon in (3.0,) if options.quick else sorted(BEFORE):
         tried = shapes(epsilon)
         each = [bench.figures(Cape(epsilon, **shape)) for shape in tried]
         rows = [
@@ -211,15 +236,14 @@ def main() -> None:
             | dict(zip(NAMES, np.nanmean(found, axis=0).round(4).tolist(), strict=True))
             for shape, found in zip(tried, each, strict=True)
         ]
-        table = [row for row in table if row["epsilon"] != epsilon] + rows
-        picked = [row for row in picked if row["epsilon"] != epsilon]
+        results["table"] += rows
         for demoted in (True, False):
             some = [row for row in rows if row["demote_self"] == demoted]
             best = chosen(some)
             compared = each[rows.index(best)], each[rows.index(some[0])]
-            picked.append(best | {"gain": gain(*compared, bench.sentence)})
-            say(json.dumps(picked[-1]))
-        keep(options.sentences, bench, table, picked)
+            results["chosen"].append(best | {"gain": gain(*compared, bench.sentence)})
+            say(json.dumps(results["chosen"][-1]))
+        write("shapes", results)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def at_equal_epsilon(entries: list[Entry], label_of_ours: str) -> list[dict[str,
         )
         if ours is None or not comparable or float(other["exact_epsilon"]) > epsilon + 0.01:
             continue
-        for name in (n for n in (*MEANING, "nll", "plausibility") if known(other, n)):
+        for name in (*MEANING, "nll", "plausibility"):
             kept = {"kept": _kept(ours), "their_kept": _kept(other)}
             rows.append(
                 {
@@ -62,36 +62,6 @@ def at_equal_epsilon(entries: list[Entry], label_of_ours: str) -> list[dict[str,
                     "figure": name,
                     **kept,
                     **difference(ours, other, name),
-                }
-            )
-    return rows
-
-
-def known(entry: Entry, name: str) -> bool:
-    """Return True if the figure could be measured: the masked LM cannot score the tokens of another
-    model.
-    """
-    return bool(np.isfinite(entry["per_sentence"][name]).all())
-
-
-def left_less_both(entries: list[Entry]) -> list[dict[str, Any]]:
-    """Cape that reads the left side less Cape that reads both, at the same epsilon as set; above
-    zero is better.
-    """
-    rows = []
-    for left in entries:
-        label, causal, _ = left["setting"]["label"].partition(", causal")
-        both = _at(entries, label, left["setting"]["epsilon"])
-        if not causal or both is None:
-            continue
-        for name in (n for n in (*MEANING, "nll", *ATTACKS) if known(left, n)):
-            epsilon = left["setting"]["epsilon"]
-            rows.append(
-                {
-                    "mechanism": label,
-                    "epsilon": epsilon,
-                    "figure": name,
-                    **difference(left, both, name),
                 }
             )
     return rows
@@ -124,7 +94,7 @@ def at_equal_attack(entries: list[Entry], label_of_ours: str) -> list[dict[str, 
             for other in entries:
                 label = other["setting"]["label"]
                 ours_too = label.startswith("Cape certified")
-                if ours_too or other["setting"]["policy"] != "strict" or not known(other, name):
+                if ours_too or other["setting"]["policy"] != "strict":
                     continue
                 success, theirs = (replicates(other["per_sentence"], n) for n in (attack, name))
                 if not x[:, 0].min() <= success[0] <= x[:, 0].max():

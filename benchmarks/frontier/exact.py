@@ -12,7 +12,6 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isinf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ import numpy as np
 from benchmarks.common.machine import RESULTS
 from benchmarks.frontier.groups import Group, Tools
 from benchmarks.frontier.mechanisms import Logits, Makers, exact_epsilon
-from benchmarks.frontier.settings import Setting
 from models.build.fetch import CACHE
 from sanitizer import Sanitizer
 from sanitizer.risk import domain
@@ -36,8 +34,7 @@ class Exact:
 
     Attributes:
         kind: "theorem": proved and met (results/audits.json); "all inputs" of one context, from the
-            same file; "walked": over some inputs, so a lower bound; "bound": an upper bound; "not
-            audited".
+            same file; "walked": over some inputs, so a lower bound; "not audited".
         n: inputs that were walked.
     """
 
@@ -47,19 +44,16 @@ class Exact:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: an infinite or unknown epsilon as a string."""
-        shown = (
-            "unknown"
-            if self.kind == "not audited"
-            else "inf"
-            if isinf(self.epsilon)
-            else self.epsilon
-        )
+        known = "inf" if isinf(self.epsilon) else self.epsilon
+        shown = "unknown" if self.kind == "not audited" else known
         return {"exact_epsilon": shown, "exact_kind": self.kind, "n_audited": self.n}
 
 
 class Audits:
-    """Args: sentences: the contexts are theirs. n_contexts: how many. step: of the inputs, 1 for
-    all.
+    """Finds exact epsilons.
+
+    Args:
+        sentences: the contexts are theirs. n_contexts: how many. step: of the inputs, 1 for all.
     """
 
     def __init__(
@@ -82,11 +76,8 @@ class Audits:
         """Inputs and scores of each audited context. The words that fit a context best are always
         among its inputs: one of them against a far one is the worst pair of every mechanism here.
         """
-        outputs, words, step = (
-            self._tools.model.outputs,
-            domain(Sanitizer(model=self._tools.model, policy="words")),
-            self._step,
-        )
+        outputs, step = self._tools.model.outputs, self._step
+        words = domain(Sanitizer(model=self._tools.model, policy="words"))
         if context == "none":
             return [([*outputs[::step], *words[:: 25 * step]], None)]
         others = [*outputs[:: 400 * step], *words[:: 4000 * step]]
@@ -97,71 +88,47 @@ class Audits:
         ]
 
     def exact(self, mechanism: str, own: float, options: dict[str, Any]) -> Exact:
-        """At the mechanism's own epsilon."""
+        """Return the exact epsilon at the mechanism's own one."""
         if mechanism in THEOREMS:
             return Exact(own, "theorem")
-        if mechanism == "fbdd":
-            return Exact(2 * own, "bound")
-        if mechanism in ("dyntext published", "custext", "custext+", "santext+"):
+        if mechanism == "dyntext published":
             return Exact(inf, "theorem")
         if mechanism == "cape published":
-            causal, others = options.get("backbone") == "causal", set(options) - {"backbone"}
-            path, name = (
-                RESULTS / ("audits_causal.json" if causal else "audits.json"),
-                mechanism + ", causal" * causal,
-            )
-            rows = json.loads(path.read_text("utf-8"))["results"] if path.exists() else []
-            found = (
-                [r for r in rows if (r["mechanism"], r["nominal"]) == (name, own)]
-                if not others
-                else []
-            )
-            return (
-                Exact(found[0]["exact"], "all inputs", found[0]["n_inputs"])
-                if found
-                else Exact(inf, "not audited")
-            )
-        return self._walked(mechanism, own, options)
-
-    def _walked(self, mechanism: str, own: float, options: dict[str, Any]) -> Exact:
+            rows = json.loads((RESULTS / "audits.json").read_text("utf-8"))["results"]
+            for row in rows:
+                if (row["mechanism"], row["nominal"]) == (mechanism, own) and not options:
+                    return Exact(row["exact"], "all inputs", row["n_inputs"])
+            return Exact(inf, "not audited")
         subject = self._makers.make(mechanism, own, options)
         audited = self._audited(subject.context)
         n = sum(len(words) for words, _ in audited)
-        return Exact(
-            max(exact_epsilon(subject, words, logits) for words, logits in audited), "walked", n
-        )
+        found = max(exact_epsilon(subject, words, logits) for words, logits in audited)
+        return Exact(found, "walked", n)
 
-    def solved(self, setting: Setting) -> tuple[float, Exact]:
-        """The mechanism's own epsilon, and the exact one there; from the build cache where it was
-        found before.
+    def solved(
+        self, mechanism: str, epsilon: float, options: dict[str, Any], solve: bool
+    ) -> tuple[float, Exact]:
+        """Return the mechanism's own epsilon, and the exact one there; from the build cache where
+        it was found before.
 
-        Where the exact one is given, the own one is solved for: the exact one grows nearly in
-        proportion.
+        Args:
+            solve: `epsilon` is the exact one, and the own one is solved for: the exact one grows
+                nearly in proportion.
         """
-        path = self._path(setting)
+        parts = [mechanism, epsilon, options, solve, self._step, self._n_contexts]
+        described = json.dumps([*parts, self._tools.model.sha256], sort_keys=True)
+        path = CACHE / "exact" / f"{hashlib.sha256(described.encode()).hexdigest()[:20]}.json"
         if path.exists():
             found = json.loads(path.read_text("utf-8"))
             return float(found["own"]), Exact(**found["exact"])
-        own = setting.epsilon
-        exact = self.exact(setting.mechanism, own, setting.options)
-        for _ in range(N_ROUNDS if setting.solve else 0):
-            if abs(exact.epsilon - setting.epsilon) < CLOSE:
+        own = epsilon
+        exact = self.exact(mechanism, own, options)
+        for _ in range(N_ROUNDS if solve else 0):
+            if abs(exact.epsilon - epsilon) < CLOSE:
                 break
-            own *= setting.epsilon / exact.epsilon
-            exact = self.exact(setting.mechanism, own, setting.options)
+            own *= epsilon / exact.epsilon
+            exact = self.exact(mechanism, own, options)
         if exact.kind == "walked":
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps({"own": own, "exact": vars(exact)}), "utf-8")
         return own, exact
-
-    def _path(self, setting: Setting) -> Path:
-        parts = (
-            setting.mechanism,
-            setting.epsilon,
-            setting.options,
-            setting.solve,
-            self._step,
-            self._n_contexts,
-        )
-        described = json.dumps([*parts, self._tools.model.sha256], sort_keys=True)
-        return CACHE / "exact" / f"{hashlib.sha256(described.encode()).hexdigest()[:20]}.json"

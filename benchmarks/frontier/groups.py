@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,16 +10,75 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines.base import Floats, Places
+from benchmarks.baselines.words import Floats, Places
 from benchmarks.common.sentences import SentenceEncoder, Sentiment
-from benchmarks.frontier.outputs import Tokens
-from sanitizer.lm import Batch, MaskedLM, Row, WordPieces, batches, centred_rows
+from models.build.fetch import CACHE
+from sanitizer.lm import Batch, MaskedLM, Row, WordPieces, WordTable, batches, centred_rows
 from sanitizer.pipeline import MaskedText, Sanitizer
 from sanitizer.risk import Nearest, Prior, SameNumbers, Vocabulary, public_logits
 
 Logits = NDArray[np.float32]
+Hits = NDArray[np.bool_]
+N_NEAR = 10
 LIKELY, NEAR = 50, 50  # candidates of the best guess besides the word itself
 BATCH_TOKENS = 2048
+
+
+def _unit(table: WordTable, words: list[str]) -> Logits:
+    """Return vectors of length one, float32 [n, n_dimensions]; zero where a word has none."""
+    rows = np.array([table.row(word) for word in words], dtype=np.intp)
+    unit = table.vectors[rows].astype(np.float32) / table.norms[rows, None]
+    return np.where(rows[:, None] >= 0, unit, 0).astype(np.float32)
+
+
+class Tokens:
+    """Texts and vectors of all tokens, and how near the nearest and the tenth word of Y is to each.
+
+    Args:
+        model: the masked model, whose tokens they are.
+    """
+
+    def __init__(self, model: MaskedLM, pieces: WordPieces) -> None:
+        self.texts = [pieces.token(i).lower() for i in range(model.pieces.n_rows)]
+        self.vectors = _unit(model.words, self.texts)
+        self.has_vector = self.vectors.any(axis=1)
+        self._table = model.words
+        self._same: defaultdict[str, list[int]] = defaultdict(list)
+        for token, text in enumerate(self.texts):
+            self._same[text].append(token)
+        self._words, self._key = sorted({word.lower() for word in model.outputs}), model.sha256
+
+    @cached_property
+    def _bounds(self) -> tuple[Logits, Logits]:
+        """Return the cosine to the nearest and to the tenth word of Y, float32 [n_tokens] each;
+        kept in the build cache.
+        """
+        path = CACHE / f"tenth-{self._key[:16]}.npy"
+        if not path.exists():
+            words = _unit(self._table, self._words)
+            path.parent.mkdir(exist_ok=True)
+            near = [
+                -np.partition(-(self.vectors[i : i + 512] @ words.T), (0, N_NEAR - 1), axis=1)[
+                    :, [0, N_NEAR - 1]
+                ]
+                for i in range(0, len(self.vectors), 512)
+            ]
+            np.save(path, np.concatenate(near))
+        first, tenth = np.load(path).T
+        return first, tenth
+
+    def compare(self, word: str) -> tuple[Logits, Hits, Hits, Hits]:
+        """Return for every token: cosine float32, whether it is the word itself, and whether it
+        finds it among 1 or 10.
+        """
+        row, same = self._table.row(word), np.zeros(len(self.texts), dtype=bool)
+        same[self._same.get(word.lower(), [])] = True
+        if row < 0:
+            return same.astype(np.float32), same, same, same
+        own = self._table.vectors[row].astype(np.float32) / self._table.norms[row]
+        cosine = np.where(same, np.float32(1), self.vectors @ own)
+        near = [(cosine >= bound - 1e-6) & self.has_vector | same for bound in self._bounds]
+        return cosine, same, near[0], near[1]
 
 
 @dataclass(frozen=True)
@@ -32,7 +92,7 @@ class Tools:
 
     @cached_property
     def tokens(self) -> Tokens:
-        return Tokens.of(self.model, self.pieces)
+        return Tokens(self.model, self.pieces)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -116,19 +176,13 @@ class Group:
 
     def _places(self, text: str) -> list[Place]:
         tools, masked = self.tools, self.masked(text)
-        released, every = (
-            public_logits(tools.model, tools.pieces, masked),
-            np.arange(len(masked.words)),
-        )
-        rows = list(
-            centred_rows(
-                0, *masked.original_ids(), every, tools.pieces.mask, tools.model.max_length
-            )
-        )
+        released = public_logits(tools.model, tools.pieces, masked)
+        every, longest = np.arange(len(masked.words)), tools.model.max_length
+        rows = list(centred_rows(0, *masked.original_ids(), every, tools.pieces.mask, longest))
         original = {
             word: row
             for batch, scores in tools.scored(rows)
-            for (_, word), row in _rows_of(batch, scores)
+            for (_, word), row in zip(batch.units, scores, strict=True)
         }
         guessed_at = set(_spaced(len(every), self._n_guessed).tolist())
         return [
@@ -150,7 +204,3 @@ class Group:
 def _spaced(n: int, wanted: int) -> Places:
     """At most `wanted` of n places, evenly spaced, int."""
     return np.arange(n)[:: max(1, n // max(1, wanted))][:wanted]
-
-
-def _rows_of(batch: Batch, scores: Logits) -> Iterator[tuple[tuple[int, int], Logits]]:
-    return zip(batch.units, scores, strict=True)

@@ -5,39 +5,23 @@ distributions out.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines import custext, rantext
-from benchmarks.baselines.base import (
+from benchmarks.baselines.words import (
     Baseline,
     Floats,
-    Inputs,
     Places,
-    Vectors,
     WordVectors,
-    euclidean,
+    exponential,
+    randomized_response,
+    santext,
 )
-from benchmarks.baselines.exponential import Exponential
-from benchmarks.baselines.fbdd import Fbdd
-from benchmarks.baselines.randomized_response import RandomizedResponse
-from benchmarks.baselines.santext import SanText, SanTextPlus
-from benchmarks.frontier.cape_tables import (
-    N_KEPT,
-    Buckets,
-    Covering,
-    Distances,
-    PublishedCape,
-    Staircase,
-)
-from benchmarks.frontier.dyntext_tables import Lists
-from benchmarks.frontier.left_context import LeftMakers, packaged
-from benchmarks.frontier.outputs import Tokens
 from sanitizer.lm import MaskedLM, WordPieces
 from sanitizer.pipeline import engine_for
 from sanitizer.privacy import Cape, DynText, Weights
@@ -45,17 +29,21 @@ from sanitizer.randomness import SYSTEM_RANDOM
 from sanitizer.risk import Extremes, Likelihood, Likelihoods
 
 Logits = NDArray[np.float32]
-Kept = TypeVar("Kept")
-CHUNK = 64
+Distributions = Callable[[Sequence[str], Logits], Iterator[tuple[Places, Weights]]]
+CHUNK, N_KEPT = 64, 3
 SHARES = 1 << 48
+BASELINES: dict[str, Baseline] = {
+    "santext": santext,
+    "exponential": exponential,
+    "randomized response": randomized_response,
+}
 
 
 class Subject(Protocol):
     """A mechanism under measurement.
 
     Attributes:
-        context: what its scores read: "none", "released" (over Y), "original" (over all tokens), or
-            "left" (benchmarks/frontier/left_context.py).
+        context: what its scores read: "none", "released" (over Y), or "original" (over all tokens).
         tokens: int [n_space], the token id of each output.
     """
 
@@ -63,16 +51,63 @@ class Subject(Protocol):
     tokens: Places
 
     def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
-        """Distributions of the words in one context; logits float32 [n_space]."""
+        """Return distributions of the words in one context; logits float32 [n_space]."""
 
 
 def draws(table: Likelihood, n: int) -> Places:
-    """n outputs of the table's first word, int [n]: its probabilities as integers of 48 bits, the
-    system's source.
+    """Return n outputs of the table's first word, int [n]: its probabilities as integers of 48
+    bits, the system's source.
     """
     shares = (table.p[0] * SHARES).astype(np.int64)
     weights = Weights((1,), (table.outputs,), (shares,))
     return np.array([weights.draw(SYSTEM_RANDOM) for _ in range(n)], dtype=np.intp)
+
+
+def exact_epsilon(subject: Subject, words: Sequence[str], logits: Logits | None) -> float:
+    """Return the largest log ratio over the words in one context; a lower bound unless the words
+    are all there are.
+    """
+    n = subject.table(words[:1], logits).p.shape[1]
+    extremes = Extremes.none(n)
+    for begin in range(0, len(words), CHUNK):
+        p = subject.table(words[begin : begin + CHUNK], logits).p
+        extremes.highest = np.maximum(extremes.highest, p.max(axis=0))
+        extremes.lowest = np.minimum(extremes.lowest, p.min(axis=0))
+    return extremes.worst()[1]
+
+
+class OverWords:
+    """A baseline over Y, or over the likeliest `n_shortlist` of Y in the released context.
+
+    Args:
+        reads_context: whether it gets the context's scores.
+    """
+
+    def __init__(
+        self,
+        baseline: Baseline,
+        epsilon: float,
+        model: MaskedLM,
+        vectors: WordVectors,
+        reads_context: bool = False,
+        n_shortlist: int | None = None,
+    ) -> None:
+        self._baseline, self._epsilon = baseline, epsilon
+        self._vectors, self._range = vectors, model.logit_range
+        self._reads, self._shortlist = reads_context, n_shortlist
+        self.tokens = model.output_ids
+        self.context = "released" if reads_context or n_shortlist else "none"
+
+    def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
+        outputs = np.arange(len(self.tokens))
+        if self._shortlist is not None and logits is not None:
+            outputs = np.sort(np.argpartition(logits, -self._shortlist)[-self._shortlist :])
+        scores = None
+        if self._reads and logits is not None:
+            low, high = self._range
+            scores = np.clip(logits[outputs] - low, 0, high - low) / (high - low)
+        inputs = self._vectors.inputs(words, outputs, scores)
+        return Likelihood(outputs, self._baseline(self._epsilon, inputs))
 
 
 class Packaged:
@@ -89,127 +124,78 @@ class Packaged:
         return self._likelihoods.table(words, logits)
 
 
-class Shared:
-    """Distances of the last few words asked about, which all baselines read."""
+class PublishedCape:
+    """Published Cape at several epsilons: the buckets of a word in a context are the same for all
+    of them.
 
-    def __init__(self, vectors: WordVectors) -> None:
-        self._vectors = vectors
-        self._kept: OrderedDict[tuple[str, ...], tuple[Vectors, NDArray[np.bool_]]] = OrderedDict()
-        self._far: OrderedDict[tuple[str, ...], Vectors] = OrderedDict()
+    The package's own weights at epsilon 2 are exp(mean utility) of each bucket; at another epsilon
+    they are a power of these.
+    """
 
-    def inputs(
-        self, words: Sequence[str], outputs: Places | None = None, scores: Vectors | None = None
-    ) -> Inputs:
-        """As `WordVectors.inputs`."""
-        key = tuple(words)
-        if key not in self._kept:
-            _keep(self._kept, key, self._vectors.of(words))
-        vectors, known = self._kept[key]
-        if outputs is not None:
-            return Inputs.of(euclidean(vectors @ self._vectors.outputs[outputs].T), known, scores)
-        if key not in self._far:
-            _keep(self._far, key, euclidean(vectors @ self._vectors.outputs.T))
-        return Inputs.of(self._far[key], known, scores)
+    def __init__(self, epsilon: float, buckets: Buckets, n_outputs: int) -> None:
+        self.context, self.tokens = "original", np.arange(n_outputs)
+        self._epsilon, self._buckets = epsilon, buckets
+
+    def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
+        assert logits is not None
+        p = np.empty((len(words), len(self.tokens)))
+        for row, found in zip(p, self._buckets.of(tuple(words), logits), strict=True):
+            odds = np.exp(self._epsilon / 2 * found.logs)
+            row[:] = (odds / odds.sum() / found.sizes)[found.numbers]
+        return Likelihood(self.tokens, p)
 
 
-def _keep(kept: OrderedDict[tuple[str, ...], Kept], key: tuple[str, ...], found: Kept) -> None:
-    kept[key] = found
-    while len(kept) > N_KEPT:
-        kept.popitem(last=False)
+@dataclass(frozen=True, eq=False)
+class Bucketed:
+    """One word's buckets.
+
+    Attributes:
+        numbers: uint8 [n_outputs], the bucket of each output. logs: float64 [n_buckets], mean
+            utility less the
+            largest. sizes: int [n_buckets].
+    """
+
+    numbers: NDArray[np.uint8]
+    logs: Floats
+    sizes: Places
 
 
-class OverWords:
-    """A baseline over Y, or over the likeliest `n_shortlist` of Y in the released context.
+class Buckets:
+    """Buckets of words in the last few contexts asked about.
 
     Args:
-        reads_context: whether it gets the context's scores.
+        distributions: of an engine of published Cape at epsilon 2.
     """
 
-    def __init__(
-        self,
-        baseline: Baseline,
-        model: MaskedLM,
-        vectors: Shared,
-        reads_context: bool = False,
-        n_shortlist: int | None = None,
-    ) -> None:
-        self._baseline, self._vectors, self._range = baseline, vectors, model.logit_range
-        self._reads, self._shortlist = reads_context, n_shortlist
-        self.tokens = model.output_ids
-        self.context = "released" if reads_context or n_shortlist else "none"
-
-    def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
-        outputs, scores = None, None
-        if self._shortlist is not None and logits is not None:
-            outputs = np.sort(np.argpartition(logits, -self._shortlist)[-self._shortlist :])
-        if self._reads and logits is not None:
-            low, high = self._range
-            scores = np.clip(
-                (logits if outputs is None else logits[outputs]) - low, 0, high - low
-            ) / (high - low)
-        inputs = self._vectors.inputs(words, outputs, scores)
-        every = np.arange(len(self.tokens)) if outputs is None else outputs
-        return Likelihood(every, self._baseline.probabilities(inputs))
-
-
-class OverNoise:
-    """FBDD. Its likelihoods are fitted: P(y | w) as a function of distance alone, from draws for
-    public words.
-    """
-
-    context = "none"
-    N_FITTED, N_DRAWS, N_LEVELS = 200, 200, 64
-
-    def __init__(self, baseline: Fbdd, model: MaskedLM, vectors: WordVectors) -> None:
-        self._baseline, self._vectors, self.tokens = baseline, vectors, model.output_ids
-
-    @cached_property
-    def _profile(self) -> Floats:
-        """Weight of one output at each level of distance, float64 [N_LEVELS], smoothed by half a
-        draw.
-        """
-        chosen = self._vectors.outputs[:: len(self._vectors.outputs) // self.N_FITTED]
-        drawn = self._baseline.draw(chosen, self._vectors.outputs, self.N_DRAWS)
-        levels = self._levels(euclidean(chosen @ self._vectors.outputs.T))
-        there = np.bincount(levels.ravel(), minlength=self.N_LEVELS)
-        hit = np.bincount(
-            np.take_along_axis(levels, drawn, axis=1).ravel(), minlength=self.N_LEVELS
-        )
-        return np.asarray((hit + 0.5) / (there * self.N_DRAWS + 1))
-
-    def _levels(self, distances: Vectors) -> Places:
-        return np.minimum(distances / 2 * self.N_LEVELS, self.N_LEVELS - 1).astype(np.intp)
-
-    def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
-        weights = self._profile[self._levels(self._vectors.inputs(words).distances)]
-        return Likelihood(np.arange(len(self.tokens)), weights / weights.sum(axis=1, keepdims=True))
-
-    def draw(self, word: str, n: int) -> Places:
-        """Fresh outputs, int [n]."""
-        return np.asarray(
-            self._baseline.draw(self._vectors.of([word])[0], self._vectors.outputs, n)[0]
+    def __init__(self, distributions: Distributions) -> None:
+        self._distributions = distributions
+        self._kept: OrderedDict[tuple[tuple[str, ...], int], tuple[Logits, list[Bucketed]]] = (
+            OrderedDict()
         )
 
+    def of(self, words: tuple[str, ...], logits: Logits) -> list[Bucketed]:
+        """logits float32 [n_outputs]."""
+        key = (
+            words,
+            id(logits),
+        )  # the scores are kept beside, so that no others take their address
+        if key not in self._kept:
+            self._kept[key] = (
+                logits,
+                [self._bucketed(w) for _, w in self._distributions(words, logits)],
+            )
+            while len(self._kept) > N_KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[key][1]
 
-class OverLists:
-    """DynText with noise on the word's vector, which has no exact probabilities: draws only."""
-
-    context = "none"
-
-    def __init__(self, mechanism: DynText, model: MaskedLM, pieces: WordPieces) -> None:
-        self._engine = engine_for(mechanism, model, pieces)
-        self.tokens = (
-            np.arange(model.pieces.n_rows) if mechanism.variant == "published" else model.output_ids
-        )
-
-    def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
-        raise NotImplementedError("no exact probabilities")
-
-    def draw(self, word: str, n: int) -> Places:
-        """Fresh outputs, int [n]."""
-        return np.array(
-            [c.output for c in self._engine.choose([word] * n, None, SYSTEM_RANDOM)], dtype=np.intp
-        )
+    @staticmethod
+    def _bucketed(weights: Weights) -> Bucketed:
+        sizes = np.array([len(m) for m in weights.members])
+        numbers = np.empty(sizes.sum(), dtype=np.uint8)
+        for i, members in enumerate(weights.members):
+            numbers[members] = i
+        totals = np.array([float(t) for t in weights.totals])
+        return Bucketed(numbers, np.log(totals / totals.max()), sizes)
 
 
 @dataclass(frozen=True)
@@ -218,98 +204,33 @@ class Makers:
 
     model: MaskedLM
     pieces: WordPieces
-    _shares: dict[float, Floats] = field(default_factory=dict)
-    _buckets: dict[str, Buckets] = field(default_factory=dict)
     _made: dict[str, Subject] = field(default_factory=dict)
 
     @cached_property
-    def vectors(self) -> WordVectors:
+    def _vectors(self) -> WordVectors:
         return WordVectors(self.model.words)
 
     @cached_property
-    def _distances(self) -> Distances:
-        return Distances(self.model, self.pieces)
-
-    @cached_property
-    def _shared(self) -> Shared:
-        return Shared(self.vectors)
-
-    def _published_cape(self, epsilon: float, options: dict[str, Any]) -> PublishedCape:
-        key = repr(sorted(options.items()))
-        if key not in self._buckets:
-            engine = engine_for(Cape(2.0, variant="published", **options), self.model, self.pieces)
-            self._buckets[key] = Buckets(engine.distributions)
-        return PublishedCape(epsilon, self._buckets[key], self.model.pieces.n_rows)
-
-    @cached_property
-    def _sets(self) -> tuple[Places, Vectors]:
-        sets = custext.mapping(self.vectors.outputs)
-        return sets, custext.diameters(self.vectors.outputs, sets)
-
-    def _radii(self, epsilon: float) -> Floats:
-        if epsilon not in self._shares:
-            ranges = self.vectors.outputs.max(axis=0) - self.vectors.outputs.min(axis=0)
-            self._shares[epsilon] = rantext.radius_shares(ranges, epsilon)
-        return self._shares[epsilon]
+    def _buckets(self) -> Buckets:
+        published = Cape(2.0, variant="published")
+        return Buckets(engine_for(published, self.model, self.pieces).distributions)
 
     def kept(self, mechanism: str, epsilon: float, options: dict[str, Any]) -> Subject:
-        """`make`, once for each setting: subjects remember what they worked out of a word."""
+        """Return `make`, once for each setting: subjects remember what they worked out of a
+        word.
+        """
         key = repr((mechanism, epsilon, sorted(options.items())))
         if key not in self._made:
             self._made[key] = self.make(mechanism, epsilon, options)
         return self._made[key]
 
     def make(self, mechanism: str, epsilon: float, options: dict[str, Any]) -> Subject:
-        """The subject of a setting; `epsilon` in the mechanism's own sense."""
+        """Return the subject of a setting; `epsilon` in the mechanism's own sense."""
+        if mechanism in BASELINES:
+            baseline, reads = BASELINES[mechanism], mechanism == "exponential"
+            return OverWords(baseline, epsilon, self.model, self._vectors, reads, **options)
         kind, _, variant = mechanism.partition(" ")
-        if kind == "cape":
-            return self._cape(variant, epsilon, options)
-        if options.get("replacement") == "noise":
-            return OverLists(DynText(epsilon, variant=variant, **options), self.model, self.pieces)
-        if kind == "dyntext":
-            return Lists(DynText(epsilon, variant=variant, **options), self.model, self.pieces)
-        if kind == "fbdd":
-            return OverNoise(Fbdd(epsilon), self.model, self.vectors)
-        baseline = self._baselines[mechanism](epsilon)
-        return OverWords(baseline, self.model, self._shared, mechanism == "exponential", **options)
-
-    def _cape(self, variant: str, epsilon: float, options: dict[str, Any]) -> Subject:
-        if options.get("backbone") == "causal":
-            return self._left.make(variant, epsilon, options)
-        if variant == "published" and set(options) <= {"lambda_l", "lambda_d", "n_buckets"}:
-            return self._published_cape(epsilon, options)
-        cape = Cape(epsilon, variant=variant, **options)
-        if cape.certified and cape.n_steps == 1:
-            if cape.profile == "staircase":
-                return Staircase(cape, self.model, self._distances)
-            if cape.profile == "medoids":
-                return Covering(cape, self.model, self._distances)
-        return Packaged(cape, self.model, self.pieces)
-
-    @cached_property
-    def _left(self) -> LeftMakers:
-        return LeftMakers(self.model, self.pieces, Tokens.of(self.model, self.pieces), packaged())
-
-    @cached_property
-    def _baselines(self) -> dict[str, Callable[[float], Baseline]]:
-        return {
-            "santext": SanText,
-            "santext+": lambda e: SanTextPlus(e, len(self.model.outputs) // 2),
-            "custext+": lambda e: custext.CusText(e, *self._sets),
-            "rantext": lambda e: rantext.RanText(e, self._radii(e)),
-            "exponential": Exponential,
-            "randomized response": RandomizedResponse,
-        }
-
-
-def exact_epsilon(subject: Subject, words: Sequence[str], logits: Logits | None) -> float:
-    """The largest log ratio over the words in one context; a lower bound unless the words are all
-    there are.
-    """
-    n = subject.table(words[:1], logits).p.shape[1]
-    extremes = Extremes.none(n)
-    for begin in range(0, len(words), CHUNK):
-        p = subject.table(words[begin : begin + CHUNK], logits).p
-        extremes.highest = np.maximum(extremes.highest, p.max(axis=0))
-        extremes.lowest = np.minimum(extremes.lowest, p.min(axis=0))
-    return extremes.worst()[1]
+        if mechanism == "cape published" and not options:
+            return PublishedCape(epsilon, self._buckets, self.model.pieces.n_rows)
+        made: type[Cape] | type[DynText] = Cape if kind == "cape" else DynText
+        return Packaged(made(epsilon, variant=variant, **options), self.model, self.pieces)

@@ -1,147 +1,209 @@
 """The privacy-utility frontier: every mechanism over its settings, on held-out Rotten Tomatoes
 sentences.
 
-    python -m benchmarks utility [--quick]
-    python -m benchmarks.frontier.run [--quick] [--sentences N] [--draws R] [--only WORD] [--workers
-    N]
+    python -m benchmarks.frontier.run [--quick] [--sentences N] [--draws R] [--workers N]
 
-What is measured is kept in the build cache and not measured again; results/frontier.json holds
-means with 95 % bootstrap intervals over sentences. The sentences, their order and the bootstrap
-have fixed seeds; the mechanisms draw from the system's source.
+What is measured of a group of sentences is kept in the build cache and not measured again;
+results/frontier.json holds means with 95 % bootstrap intervals over sentences. The sentences, their
+order and the bootstrap have fixed seeds; the mechanisms draw from the system's source. Groups are
+independent, so processes of one thread each are quicker than threads inside a model pass.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.common.intervals import SEED, summary
-from benchmarks.common.machine import say, write
-from benchmarks.frontier.cells import Cells, Circumstances
-from benchmarks.frontier.claims import compare, left_less_both, lines
+from benchmarks.common.machine import parser, say, write
+from benchmarks.common.processes import processes
+from benchmarks.common.sentences import SentenceEncoder, Sentiment, cached_vectors, rotten_tomatoes
+from benchmarks.frontier.claims import compare, lines
 from benchmarks.frontier.exact import Audits, Exact
-from benchmarks.frontier.groups import Tools
-from benchmarks.frontier.left_context import fetched
+from benchmarks.frontier.groups import Group, Tools
+from benchmarks.frontier.measures import measure
 from benchmarks.frontier.mechanisms import Makers
-from benchmarks.frontier.settings import Setting, few_settings, settings
+from models.build.fetch import CACHE
 from sanitizer.lm import OnnxMaskedLM, WordPieces
 
 N_SENTENCES, N_SENTENCES_QUICK = 250, 4
-QUICK = Circumstances(n_guessed=1, n_inferred=1, n_training=300, size=2)
-Entry = dict[str, Any]
+N_TEST = 2_000
+"""The first of the fixed order; the classifier learns from the last and never sees these."""
+TARGETS, NOMINAL = (2.0, 3.0, 5.0, 8.0, 10.0), (1.0, 6.0, 10.0, 14.0)
+SHORTLIST = {"n_shortlist": 100}
+VERSION = 6
+"""Of what is kept; raise it when the measures change."""
 
 
-def audits(circumstances: Circumstances, quick: bool) -> tuple[Tools, Audits]:
-    """What finds exact epsilons: 40 contexts and all inputs; 4 and every fortieth for --quick."""
+@dataclass(frozen=True)
+class Setting:
+    """One point.
+
+    Attributes:
+        label: the curve it belongs to. mechanism: see `Makers.make`. epsilon: as set, or the exact
+            one to solve for.
+    """
+
+    label: str
+    mechanism: str
+    epsilon: float
+    options: dict[str, Any] = field(default_factory=dict)
+    policy: str = "strict"
+    solve: bool = False
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured.
+
+    Attributes:
+        n_draws: of each sentence. n_guessed, n_inferred: see `Group`.
+        n_training: clean sentences that the classifier learns from. n_group: sentences in a group.
+    """
+
+    n_draws: int = 1
+    n_guessed: int = 2
+    n_inferred: int = 2
+    n_training: int = 4_000
+    n_group: int = 5
+
+    def sentiment(self, encoder: SentenceEncoder) -> Sentiment:
+        """Return the classifier; its training vectors are kept in the build cache."""
+        training = rotten_tomatoes()[-self.n_training :]
+        vectors = cached_vectors(encoder, [t for t, _ in training], "rotten-tomatoes-training")
+        return Sentiment(vectors, np.array([y for _, y in training]))
+
+
+QUICK = Size(n_guessed=1, n_inferred=1, n_training=300, n_group=2)
+Wanted = Sequence[tuple[Setting, float]]
+"""Settings, each with the mechanism's own epsilon."""
+
+
+def settings(quick: bool) -> Iterator[Setting]:
+    """Yield all points; for --quick one or two of each kind of code."""
+    for e in (5.0, 8.0) if quick else TARGETS:
+        yield Setting("Cape certified", "cape certified", e)
+        yield Setting("Cape certified, not demoted", "cape certified", e, {"demote_self": False})
+        yield Setting("DynText certified", "dyntext certified", e)
+    for e in (5.0,) if quick else TARGETS:
+        yield Setting("SANTEXT", "santext", e, solve=True)
+        yield Setting("exponential, shortlist", "exponential", e, SHORTLIST, solve=True)
+        yield Setting("randomized response, shortlist", "randomized response", e, SHORTLIST)
+        if not quick:
+            yield Setting("exponential, all of Y", "exponential", e, solve=True)
+            yield Setting("randomized response, all of Y", "randomized response", e)
+    for e in (10.0,) if quick else NOMINAL:
+        yield Setting("Cape published", "cape published", e)
+        yield Setting("DynText published", "dyntext published", e)
+
+
+@cache
+def _bench(size: Size) -> tuple[Tools, Makers]:
+    """Return one process's models."""
+    model, encoder = OnnxMaskedLM(threads=1), SentenceEncoder(1)
+    pieces = WordPieces(model.folder / "tokenizer.json")
+    return Tools(model, pieces, encoder, size.sentiment(encoder)), Makers(model, pieces)
+
+
+def measured(number: int, size: Size, wanted: Wanted) -> dict[str, Any]:
+    """Return the figures of each setting on one group of sentences, and whether each original is
+    classified right.
+    """
+    tools, makers = _bench(size)
+    sentences = rotten_tomatoes()[:N_TEST][number * size.n_group : (number + 1) * size.n_group]
+    group = Group(tools, sentences, "strict", size.n_guessed, size.n_inferred)
+    subjects = [makers.kept(s.mechanism, own, s.options) for s, own in wanted]
+    return {
+        "figures": measure(group, subjects, size.n_draws),
+        "clean": group.clean_accuracy.tolist(),
+    }
+
+
+def groups(
+    n_sentences: int, size: Size, wanted: Wanted, workers: int, model: str
+) -> list[dict[str, Any]]:
+    """Return `measured` of all groups; those that are kept in the build cache from there."""
+    parts = [VERSION, asdict(size), [[asdict(s) | {"label": ""}, own] for s, own in wanted], model]
+    name = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
+    folder: Path = CACHE / "frontier" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{i}.json" for i in range(-(-n_sentences // size.n_group))]
+    missing = [i for i, path in enumerate(paths) if not path.exists()]
+    if missing:
+        size.sentiment(SentenceEncoder())  # before the processes, which would all make its vectors
+    with processes(workers) as pool:
+        n = len(missing)
+        for i, found in zip(
+            missing, pool.map(measured, missing, [size] * n, [wanted] * n), strict=True
+        ):
+            unfinished = paths[i].with_suffix(".part")
+            unfinished.write_text(json.dumps(found), "utf-8")
+            unfinished.rename(paths[i])
+            say(f"[{i + 1}/{len(paths)}]")
+    return [json.loads(path.read_text("utf-8")) for path in paths]
+
+
+def entries(
+    solved: Sequence[tuple[Setting, float, Exact]], found: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return an entry for each setting: epsilons, and figures per sentence."""
+    rows = []
+    for at, (setting, own, exact) in enumerate(solved):
+        parts = [group["figures"][at] for group in found]
+        figures = {name: [v for part in parts for v in part[name]] for name in parts[0]}
+        entry = {"setting": asdict(setting), "own_epsilon": own, **exact.as_dict()}
+        rows.append(entry | {"per_sentence": figures})
+    return rows
+
+
+def main() -> None:
+    """Measure what is not measured yet, and write results/frontier.json."""
+    line = parser(__doc__, "4 sentences, fewer settings")
+    line.add_argument("--sentences", type=int)
+    line.add_argument("--draws", type=int, default=1, help="of each sentence")
+    line.add_argument("--workers", type=int, default=2, help="processes")
+    options = line.parse_args()
+    quick = options.quick
+    n = options.sentences or (N_SENTENCES_QUICK if quick else N_SENTENCES)
+    size = QUICK if quick else Size(n_draws=options.draws)
     model = OnnxMaskedLM()
     tools = Tools(model, WordPieces(model.folder / "tokenizer.json"))
-    contexts, step = (4, 40) if quick else (40, 1)
-    return tools, Audits(
-        tools, Makers(model, tools.pieces), circumstances.training(), contexts, step
-    )
-
-
-def measured(
-    chosen: Sequence[Setting],
-    n_sentences: int,
-    circumstances: Circumstances,
-    workers: int,
-    quick: bool,
-) -> list[Entry]:
-    """An entry for each setting: epsilons, and figures per sentence. Those that read with the
-    causal model are left out where its weights are not.
-    """
-    if any(setting.reads_left for setting in chosen) and not fetched():
-        say(
-            "not measured: what reads with the causal model, for its weights are not here "
-            "(sanitizer models fetch lm)"
-        )
-        chosen = [setting for setting in chosen if not setting.reads_left]
-    tools, audit = audits(circumstances, quick)
-    found: list[tuple[Setting, float, Exact]] = []
-    for number, setting in enumerate(chosen, 1):
-        found.append((setting, *audit.solved(setting)))
-        if setting.solve:
-            say(
-                f"[{number}/{len(chosen)}] {setting.label}: own {found[-1][1]:.3f}, exact "
-                f"{found[-1][2].epsilon:.3f}"
-            )
-    cells = Cells(circumstances, tools.model.sha256)
-    cells.measure([(setting, own) for setting, own, _ in found], n_sentences, workers, say)
-    return [_entry(cells, n_sentences, *one) for one in found]
-
-
-def _entry(cells: Cells, n_sentences: int, setting: Setting, own: float, exact: Exact) -> Entry:
-    figures, clean = cells.read(setting, own, n_sentences)
-    shown = vars(setting) | {"options": setting.options}
-    return {
-        "setting": shown,
-        "own_epsilon": own,
-        **exact.as_dict(),
-        "per_sentence": figures,
-        "clean": clean,
-    }
-
-
-def results(entries: Sequence[Entry], circumstances: Circumstances) -> dict[str, Any]:
-    """What a result file holds besides claims."""
-    first = entries[0]
-    return {
-        "n_sentences": len(first["clean"]),
-        "n_words": int(sum(first["per_sentence"]["n_words"])),
-        "n_guessed": int(sum(first["per_sentence"]["n_guessed"])),
-        "configuration": vars(circumstances),
-        "bootstrap_seed": SEED,
-        "clean_accuracy": summary({"accuracy": first["clean"]})["accuracy"],
-        "rows": [
-            {k: v for k, v in e.items() if k not in ("per_sentence", "clean")}
-            | {"figures": summary(e["per_sentence"])}
-            for e in entries
-        ],
-    }
-
-
-def run(options: argparse.Namespace) -> None:
-    """Measure what is not measured yet, and write the results."""
-    n = options.sentences or (N_SENTENCES_QUICK if options.quick else N_SENTENCES)
-    circumstances = QUICK if options.quick else Circumstances(n_draws=options.draws)
-    chosen = [
-        s for s in (few_settings() if options.quick else settings()) if options.only in s.label
+    contexts, step = (4, 40) if quick else (40, 1)  # 40 contexts and all inputs
+    training = rotten_tomatoes()[-size.n_training :]
+    audits = Audits(tools, Makers(model, tools.pieces), training, contexts, step)
+    solved = [
+        (s, *audits.solved(s.mechanism, s.epsilon, s.options, s.solve)) for s in settings(quick)
     ]
-    entries = measured(chosen, n, circumstances, options.workers, options.quick)
-    command = (
-        f"python -m benchmarks.frontier.run{' --quick' * options.quick} --sentences {n} "
-        f"--draws {options.draws}"
-    )
-    if not options.only:
-        comparisons = compare(entries)
-        print(*lines(comparisons), sep="\n")
-        found = {"claims": comparisons, "left less both": left_less_both(entries)}
-        print(write("frontier", command, results(entries, circumstances) | found))
-
-
-def main(quick: bool) -> None:
-    """The whole frontier, or a few of its points."""
-    run(arguments().parse_args(["--quick"] if quick else []))
-
-
-def arguments() -> argparse.ArgumentParser:
-    """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help=f"{N_SENTENCES_QUICK} sentences, fewer settings"
-    )
-    parser.add_argument("--sentences", type=int)
-    parser.add_argument("--draws", type=int, default=1, help="of each sentence")
-    parser.add_argument(
-        "--only", default="", help="measure labels that contain this; write no results"
-    )
-    parser.add_argument("--workers", type=int, default=2, help="processes")
-    return parser
+    wanted = [(setting, own) for setting, own, _ in solved]
+    found = groups(n, size, wanted, options.workers, model.sha256)
+    measured_ = entries(solved, found)
+    first = measured_[0]["per_sentence"]
+    clean = [right for group in found for right in group["clean"]]
+    comparisons = compare(measured_)
+    print(*lines(comparisons), sep="\n")
+    results = {
+        "n_sentences": len(clean),
+        "n_words": int(sum(first["n_words"])),
+        "n_guessed": int(sum(first["n_guessed"])),
+        "configuration": asdict(size),
+        "bootstrap_seed": SEED,
+        "clean_accuracy": summary({"accuracy": clean})["accuracy"],
+        "rows": [
+            {k: v for k, v in e.items() if k != "per_sentence"}
+            | {"figures": summary(e["per_sentence"])}
+            for e in measured_
+        ],
+        "claims": comparisons,
+    }
+    write("frontier", results)
 
 
 if __name__ == "__main__":
-    run(arguments().parse_args())
+    main()

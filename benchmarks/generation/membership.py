@@ -1,36 +1,27 @@
 """Membership inference on DPS-MOZO's answers, in the setup of its paper's table 2 on other text.
 
-    python -m benchmarks.generation.membership [--repetitions 8] [--threads N]
+    python -m benchmarks.generation.membership [--repetitions 8] [--threads N] [--quick]
 
-Text: Rotten Tomatoes sentences, to be called positive or negative (the paper: AG News and Trec). As
-there, N sentences are drawn; each in turn is the member, the one demonstration in the private
-prompt, and all N are asked (N is 15 here, 51 in the paper). A sentence's score is the probability
-of its true label. Member against non-members over all N attacks gives one area under the ROC curve
-(AUC); repetitions use other sentences. Intervals (95 %): attacks drawn again within repetitions,
-1,000 times.
+Rotten Tomatoes sentences are to be called positive or negative (the paper: AG News and Trec). Each
+of N in turn is the member, the one demonstration in the private prompt, and all N are asked (15
+here, 51 in the paper). Members against others over all N attacks give one area under the ROC curve
+(AUC); repetitions use other sentences. Intervals: attacks drawn again within repetitions. Two
+made-up labelled sentences stand in front of every prompt, the public one too, so that the small
+model answers with a label at all.
 
-Two made-up labelled sentences stand in front of every prompt, the public one too, so that the small
-model answers with a label at all. The wording was chosen by twelve sentences that are not measured
-on: with most wordings this model does not repeat the label of a demonstration that comes again, and
-the attack fails even without privacy.
-
-Three attackers. "probability" is the paper's. "calibrated" also asks the public model and divides
-by its probability of the label. Both see probabilities, which the guarantee does not cover: it is
-about answers. "answer" sees one drawn answer per sentence, and its AUC is computed exactly: 1/2 +
-(mean over members - mean over others) / 2.
+Three attackers. "probability" is the paper's: it reads the probability of the true label.
+"calibrated" also asks the public model and divides by its probability. Both see probabilities,
+which the guarantee does not cover: it is about answers. "answer" sees one drawn answer per
+sentence, and its AUC is computed exactly: 1/2 + (mean over members - mean over others) / 2.
 
 Two budgets: epsilon for all N answers of an attack together, as `synthesize` charges, or for each
 answer alone. "published" has the paper's radius for the same epsilon, with 4 of 8,530
-demonstrations drawn per token as claimed there (order as its best); in the attack the member is
-always drawn, so that claim is not about this attack. Without
-privacy: the model's answer with the demonstration in its prompt.
-
-The scores are kept in the build cache, one file per repetition; a second run goes on from there.
+demonstrations drawn per token as claimed there; in the attack the member is always drawn, so that
+claim is not about this attack. The scores are kept in the build cache, a file per repetition.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,11 +31,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines.next_token import log_softmax
 from benchmarks.common.intervals import N_RESAMPLES, SEED
-from benchmarks.common.machine import write
+from benchmarks.common.machine import parser, write
 from benchmarks.common.sentences import rotten_tomatoes
-from benchmarks.common.tables import load, table
+from benchmarks.generation.quality import log_softmax
 from models.build.fetch import CACHE
 from sanitizer.lm import ByteTokens, OnnxCausalLM
 from sanitizer.privacy import DPSMOZO, TokenWeights, solve_beta, solve_range, top_tokens
@@ -58,10 +48,6 @@ PUBLIC = (
     ("The acting is wooden and the plot makes no sense.", 0),
     ("A warm, funny story with a wonderful cast.", 1),
 )
-PAPER = {
-    "AG News": [50.41, 50.65, 51.08, 51.84, 78.20],
-    "Trec": [50.30, 50.45, 50.72, 51.16, 75.72],
-}
 Floats = NDArray[np.float64]
 Chances = Callable[[NDArray[np.float32]], TokenWeights]
 
@@ -73,15 +59,14 @@ class Asked:
     Attributes:
         public: float32 [n_queries, TOP_K]. private: float32 [n_members, n_queries, TOP_K], with
             that demonstration.
-        label, other: int [n_queries], where the true label and the other one stand among them.
-            chance: float64 [n_members, n_queries], the true label's probability with the
+        label: int [n_queries], where the true label stands among them.
+        chance: float64 [n_members, n_queries], the true label's probability with the
                 demonstration, over the whole vocabulary.
     """
 
     public: NDArray[np.float32]
     private: NDArray[np.float32]
     label: NDArray[np.intp]
-    other: NDArray[np.intp]
     chance: Floats
 
 
@@ -105,12 +90,8 @@ def ask(model: OnnxCausalLM, tokens: ByteTokens, examples: list[tuple[str, int]]
             scores = model.prefill([demonstration + query]).logits[0]
             private[member, i] = scores[tops[i]]
             chance[member, i] = np.exp(log_softmax(scores)[right[i]])
-    places = [[int(np.flatnonzero(top == word)[0]) for word in words] for top in tops]
-    label, other = (
-        np.array([at[truth ^ wrong] for at, (_, truth) in zip(places, examples, strict=True)])
-        for wrong in (0, 1)
-    )
-    return Asked(np.take_along_axis(public, tops, axis=1), private, label, other, chance)
+    label = [int(np.flatnonzero(top == word)[0]) for top, word in zip(tops, right, strict=True)]
+    return Asked(np.take_along_axis(public, tops, axis=1), private, np.array(label), chance)
 
 
 def asked(repetition: int, threads: int | None, cache: Path = CACHE) -> Asked:
@@ -236,56 +217,13 @@ def measure(data: list[Asked]) -> list[dict[str, Any]]:
     return rows
 
 
-def section() -> str:
-    """The report's section, from results/membership.json."""
-    data = load("membership")
-    results = data["results"]
-
-    def cells(row: dict[str, Any]) -> list[str]:
-        areas = [row[name] for name in ("probability", "calibrated", "answer")]
-        shown = [
-            f"{100 * a['auc']:.1f} ({100 * a['low']:.1f} to {100 * a['high']:.1f})" for a in areas
-        ]
-        return [*shown, f"{100 * row['right']:.1f} ({100 * row['right_public']:.1f})"]
-
-    rows = [
-        [
-            r["variant"],
-            r.get("budget", "-"),
-            f"{r['epsilon']:g}" if "epsilon" in r else "-",
-            *cells(r),
-        ]
-        for r in results["rows"]
-    ]
-    paper = "; ".join(
-        f"{name} {', '.join(f'{v:.2f}' for v in values)}" for name, values in PAPER.items()
-    )
-    header = [
-        "DPS-MOZO",
-        "epsilon is for",
-        "epsilon",
-        "AUC, probability",
-        "AUC, calibrated",
-        "AUC, answer",
-    ]
-    header.append("chance of the right label on other sentences (without a demonstration)")
-    return (
-        f"## Membership inference\n\n`{data['circumstances']['command']}`: {results['text']}. "
-        "AUC in percent, 95 % intervals. The paper's table 2, other text and a larger model, "
-        f"epsilon 1, 2, 4, 8 and without privacy: {paper}.\n\n{table(header, rows)}"
-    )
-
-
 def main() -> None:
     """Measure, print, write results/membership.json."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=8)
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--only", type=int, help="score this repetition, keep it, and end")
-    options = parser.parse_args()
-    if options.only is not None:
-        asked(options.only, options.threads)
-        return
+    line = parser(__doc__, "one repetition")
+    line.add_argument("--repetitions", type=int, default=8)
+    line.add_argument("--threads", type=int)
+    options = line.parse_args()
+    options.repetitions = 1 if options.quick else options.repetitions
     data = [asked(repetition, options.threads) for repetition in range(options.repetitions)]
     results = {
         "text": (
@@ -293,16 +231,9 @@ def main() -> None:
             f"{len(data)} repetitions"
         ),
         "delta": DELTA,
-        "paper": {"epsilons": [*EPSILONS, None], "auc": PAPER},
         "rows": measure(data),
     }
-    print(
-        write(
-            "membership",
-            f"python -m benchmarks.generation.membership --repetitions {options.repetitions}",
-            results,
-        )
-    )
+    write("membership", results)
 
 
 if __name__ == "__main__":

@@ -19,14 +19,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.baselines.next_token import log_softmax
 from benchmarks.common.intervals import interval, weightings
 from benchmarks.common.sentences import SentenceEncoder, cached_vectors
 from models.build.fetch import member
 from sanitizer.lm import ByteTokens, CausalLM
+from sanitizer.privacy import check_finite
 
 N_TOKENS, N_HELD_OUT = 64, 500
 Floats = NDArray[np.float64]
+
+
+def log_softmax(scores: NDArray[np.floating]) -> Floats:
+    """Return log-probabilities along the last axis, float64.
+
+    Raises:
+        NotCertified: a score is not finite.
+    """
+    check_finite(scores)
+    shifted = scores.astype(np.float64) - scores.max(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 
 def reviews(tokens: ByteTokens, n: int, skip: int = 0) -> list[str]:

@@ -1,6 +1,9 @@
 """Random request bodies with identifiers planted at every position, and mutations of them.
 
-Everything is invented or random; equal seeds give equal bodies.
+Everything is invented or random; equal seeds give equal bodies. What bodies look like, bodies.json
+says, a rule a line. In a rule "$text" stands for what the function `text` makes, or for another
+rule; `$any` for one of a list; `$some` for a list of up to `most`; an object has the fields of
+`$more` too, and some of `$chosen`, each with probability `$share`.
 """
 
 from __future__ import annotations
@@ -12,17 +15,12 @@ import random
 import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-ENDPOINTS = (
-    "/v1/chat/completions",
-    "/v1/responses",
-    "/v1/messages",
-    "/v1/completions",
-    "/v1/embeddings",
-    "/v1/messages/count_tokens",
-)
+RULES: dict[str, Any] = json.loads(Path(__file__).with_name("bodies.json").read_text("utf-8"))
+ENDPOINTS = tuple(name for name in RULES if name.startswith("/"))
 SURE = ("CARD", "EMAIL", "IBAN", "SSN")
 """Kinds whose form alone is proof: they may stand at any position at all."""
 OTHERS = ("KEY", "IP", "MAC", "PHONE", "URL")
@@ -35,6 +33,8 @@ WORDS = (
 NAMES = ("look_up", "send-mail", "city", "crm", "call_1", "gpt-4o-2024-08-06", "text", "user")
 T = TypeVar("T")
 _LETTERS = string.ascii_letters + string.digits
+_WIDE = {ord(digit): ord(digit) + 0xFEE0 for digit in string.digits}
+"""Digits -> their full-width forms."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Bodies:
         # Identifiers of sure kinds may stand at any position; the others only where text may.
         self._anywhere = self._chance(0.5)
         path = self._one(self._endpoints)
-        document = _MAKERS[path](self)
+        document = self.made(RULES[path])
         if mutated := self._anywhere and self._chance(0.6):
             for _ in range(self.random.randint(1, 3)):
                 document = self._mutated(document)
@@ -134,7 +134,8 @@ class Bodies:
     def tree(self, depth: int = 3) -> Any:
         """Return free JSON."""
         if depth == 0 or self._chance(0.4):
-            return self.any_of((self.text, self.text, self.number, lambda: self._one(_LITERALS)))
+            leaf = self._one(("text", "text", "number", "literal"))
+            return self._one(_LITERALS) if leaf == "literal" else getattr(self, leaf)()
         if self._chance(0.4):
             return [self.tree(depth - 1) for _ in range(self.random.randint(0, 3))]
         return {self.key(): self.tree(depth - 1) for _ in range(self.random.randint(0, 3))}
@@ -148,17 +149,32 @@ class Bodies:
             return int(card.text)
         return self._one((0, -1, 0.5, 1e5, 42, 1.5e-7, 10**20, 2_000))
 
-    def some(self, make: Callable[[], Any], most: int = 3) -> list[Any]:
-        """Return a list of up to `most`."""
-        return [make() for _ in range(self.random.randint(0, most))]
+    def arguments(self) -> str:
+        """Return arguments of a tool: JSON in a string, now and then none."""
+        written = json.dumps(self.tree())
+        return self._one((written, written, written, self.text(), written[:-1]))
 
-    def any_of(self, makers: Sequence[Callable[[], Any]]) -> Any:
-        """Return what one of the functions makes."""
-        return self._one(makers)()
-
-    def chosen(self, fields: dict[str, Callable[[], Any]], share: float = 0.3) -> dict[str, Any]:
-        """Return some of the fields."""
-        return {key: make() for key, make in fields.items() if self._chance(share)}
+    def made(self, form: Any) -> Any:
+        """Return a value by a rule."""
+        if isinstance(form, str) and form.startswith("$"):
+            rule = RULES.get(form[1:])
+            return getattr(self, form[1:])() if rule is None else self.made(rule)
+        if isinstance(form, list):
+            return [self.made(each) for each in form]
+        if not isinstance(form, dict):
+            return form
+        if "$any" in form:
+            return self.made(self._one(form["$any"]))
+        if "$some" in form:
+            n = self.random.randint(0, form.get("most", 3))
+            return [self.made(form["$some"]) for _ in range(n)]
+        fields = {key: value for key, value in form.items() if key[0] != "$"}
+        if "$key" in form:
+            fields[self.key()] = form["$key"]
+        share = form.get("$share", 0.3)
+        fields |= {k: v for k, v in form.get("$chosen", {}).items() if self._chance(share)}
+        found = {key: self.made(value) for key, value in fields.items()}
+        return found | (self.made(form["$more"]) if "$more" in form else {})
 
     def spelled(self, document: Any) -> tuple[bytes, bool]:
         """Return a body as bytes, with escapes or without, and whether some are damaged."""
@@ -173,17 +189,16 @@ class Bodies:
         if self._chance(0.75):
             return self._one(("{}", "{}", "{}", "({})", '"{}"', "<{}>", "{},", "{}.")).format(text)
         raw = text.encode()
-        encoded: str = self.any_of((
+        encodings: tuple[Callable[[], str], ...] = (
             lambda: base64.b64encode(raw).decode().rstrip("="),
             lambda: base64.urlsafe_b64encode(raw).decode().rstrip("="),
             raw.hex,
-            lambda: text.replace("@", "%40") if "@" in text else text,
-            lambda: text.replace("@", "&#64;") if "@" in text else text,
+            lambda: text.replace("@", "%40"),
+            lambda: text.replace("@", "&#64;"),
             lambda: quote(text, safe="") if planted.kind in SURE else text,
-            lambda: "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in text)
-            if planted.kind in SURE else text,
-        ))  # fmt: skip
-        return encoded
+            lambda: text.translate(_WIDE) if planted.kind in SURE else text,
+        )
+        return self._one(encodings)()
 
     def _mutated(self, document: Any) -> Any:
         """Return a document of which one part is moved, doubled, wrapped, renamed or replaced."""
@@ -308,171 +323,4 @@ _IDENTIFIERS: dict[str, Callable[[random.Random], str]] = {
     "MAC": _mac,
     "PHONE": _phone,
     "URL": _url,
-}
-
-
-def _schema(b: Bodies) -> dict[str, Any]:
-    field = b.chosen({
-        "type": lambda: "string",
-        "description": b.text,
-        "enum": lambda: b.some(b.text),
-        "default": b.tree,
-        "const": b.text,
-        "examples": lambda: b.some(b.tree),
-        "pattern": b.text,
-        "title": b.text,
-        "$comment": b.text,
-        "minimum": b.number,
-    }, 0.4)  # fmt: skip
-    return {"type": "object", "properties": {b.key(): field}, "required": [b.key()]}
-
-
-def _tools(b: Bodies) -> list[Any]:
-    def function() -> dict[str, Any]:
-        more = b.chosen({"description": b.text, "strict": lambda: True})
-        return {"name": b.name(), "parameters": _schema(b), **more}
-
-    kinds = (
-        lambda: {"type": "function", "function": function()},
-        lambda: {"type": "function", **function()},
-        lambda: {"name": b.name(), "description": b.text(), "input_schema": _schema(b)},
-        lambda: {"type": "web_search", "filters": {"allowed_domains": b.some(b.name)},
-                 "user_location": {"type": "approximate", "city": b.text()}},
-        lambda: {"type": "custom", "name": b.name(), "format": {"type": "grammar",
-                 "syntax": "lark", "definition": b.text()}},
-        lambda: {"type": "mcp", "server_label": b.name(), "server_description": b.text(),
-                 "allowed_tools": b.some(b.name), "require_approval": "never"},
-    )  # fmt: skip
-    return b.some(lambda: b.any_of(kinds), 2)
-
-
-def _arguments(b: Bodies) -> str:
-    written = json.dumps(b.tree())
-    return b._one((written, written, written, b.text(), written[:-1]))
-
-
-def _common(b: Bodies) -> dict[str, Any]:
-    return b.chosen({
-        "user": b.text,
-        "safety_identifier": b.text,
-        "prompt_cache_key": b.text,
-        "metadata": lambda: {b.key(): b.text()},
-        "stop": lambda: b._one((b.text(), b.some(b.text))),
-        "temperature": lambda: 0.5,
-        "seed": lambda: b.random.randrange(1000),
-        "stream": lambda: b._one((True, False)),
-        "tools": lambda: _tools(b),
-        "tool_choice": lambda: b._one(("auto", {"type": "function", "name": b.name()})),
-        "response_format": lambda: {"type": "json_schema", "json_schema": _schema(b)},
-        "service_tier": b.name,
-        "logit_bias": lambda: {"50256": -100},
-        "guided_choice": lambda: b.some(b.text),
-        "chat_template_kwargs": b.tree,
-        "brand_new_field": b.tree,
-    }, 0.15)  # fmt: skip
-
-
-def _content(b: Bodies) -> Any:
-    parts = (
-        lambda: {"type": "text", "text": b.text()},
-        lambda: {"type": b._one(("input_text", "output_text")), "text": b.text()},
-        lambda: {"type": "refusal", "refusal": b.text()},
-        lambda: {"type": "brand_new_part", "payload": b.tree()},
-        lambda: {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0"}},
-    )
-    kinds = (b.text, b.text, lambda: None, lambda: b.some(lambda: b.any_of(parts[:4]), 3))
-    rare = b.some(lambda: b.any_of(parts), 2) if b._chance(0.02) else None
-    return rare or b.any_of(kinds)
-
-
-def _call(b: Bodies) -> dict[str, Any]:
-    function = {"name": b.name(), "arguments": _arguments(b)}
-    return {"id": b.name(), "type": "function", "function": function}
-
-
-def _message(b: Bodies) -> dict[str, Any]:
-    role = b._one(("user", "user", "user", "system", "developer", "assistant", "tool"))
-    message = {"role": role, "content": _content(b)}
-    if role == "assistant":
-        fields = {"tool_calls": lambda: b.some(lambda: _call(b), 2), "reasoning_content": b.text,
-                  "function_call": lambda: {"name": b.name(), "arguments": _arguments(b)},
-                  }  # fmt: skip
-        message |= b.chosen(fields, 0.4)
-    if role == "tool":
-        message["tool_call_id"] = b.name()
-    if b._chance(0.2):
-        message["name"] = b.name() if role == "tool" else b.any_of((b.text, b.name))
-    return message | b.chosen({"brand_new_field": b.tree}, 0.1)
-
-
-def _chat(b: Bodies) -> dict[str, Any]:
-    return {"model": b.name(), "messages": b.some(lambda: _message(b), 4), **_common(b)}
-
-
-def _responses(b: Bodies) -> dict[str, Any]:
-    kinds = (
-        lambda: {"role": b._one(("user", "assistant", "system")), "content": _content(b)},
-        lambda: {"type": "function_call", "call_id": b.name(), "name": b.name(),
-                 "arguments": _arguments(b)},
-        lambda: {"type": "function_call_output", "call_id": b.name(), "output": _content(b)},
-        lambda: {"type": "reasoning", "summary": _content(b), "encrypted_content": "gAAAAA+/="},
-        lambda: {"type": "web_search_call", "action": {"type": "search", "query": b.text()}},
-        lambda: {"type": "local_shell_call", "action": {"type": "exec", "command": b.some(b.text),
-                 "env": {b.key(): b.text()}}},
-        lambda: {"type": "mcp_call", "server_label": b.name(), "arguments": _arguments(b),
-                 "output": b.text()},
-        lambda: {"type": "file_search_call", "queries": b.some(b.text), "results": [
-                 {"text": b.text(), "filename": b.text(), "attributes": b.tree()}]},
-        lambda: {"type": "brand_new_item", "payload": b.tree()},
-    )  # fmt: skip
-    some = b.any_of((b.text, lambda: b.some(lambda: b.any_of(kinds), 4)))
-    more = b.chosen({"instructions": b.text, "previous_response_id": b.name,
-                     "prompt": lambda: {"id": b.name(), "variables": {b.key(): b.text()}},
-                     })  # fmt: skip
-    return {"model": b.name(), "input": some, **more, **_common(b)}
-
-
-def _block(b: Bodies) -> dict[str, Any]:
-    kinds = (
-        lambda: {"type": "text", "text": b.text(), "citations": None},
-        lambda: {"type": "tool_use", "id": b.name(), "name": b.name(), "input": b.tree()},
-        lambda: {"type": "tool_result", "tool_use_id": b.name(), "content": b.text()},
-        lambda: {"type": "thinking", "thinking": b.text(), "signature": "EqQBCgIYAhIM"},
-        lambda: {"type": "document", "title": b.text(), "context": b.text(),
-                 "source": {"type": "text", "media_type": "text/plain", "data": b.text()}},
-        lambda: {"type": "brand_new_block", "payload": b.tree()},
-    )  # fmt: skip
-    made: dict[str, Any] = b.any_of(kinds)
-    return made
-
-
-def _messages(b: Bodies) -> dict[str, Any]:
-    def message() -> dict[str, Any]:
-        content = b.any_of((b.text, lambda: b.some(lambda: _block(b), 3)))
-        return {"role": b._one(("user", "assistant")), "content": content}
-
-    more = b.chosen({"system": lambda: b._one((b.text(), [_block(b)])), "metadata": b.tree,
-                     "stop_sequences": lambda: b.some(b.text), "tools": lambda: _tools(b),
-                     })  # fmt: skip
-    return {"model": b.name(), "max_tokens": 100, "messages": b.some(message, 4), **more}
-
-
-def _completions(b: Bodies) -> dict[str, Any]:
-    prompt = b.any_of((b.text, lambda: b.some(b.text), lambda: [1, 2] if b._chance(0.1) else "x"))
-    more = b.chosen({"suffix": b.text, "echo": lambda: True})
-    return {"model": b.name(), "prompt": prompt, **more, **_common(b)}
-
-
-def _embeddings(b: Bodies) -> dict[str, Any]:
-    some = b.any_of((b.text, lambda: b.some(b.text)))
-    return {"model": b.name(), "input": some, **b.chosen({"user": b.text, "dimensions": b.number})}
-
-
-_MAKERS: dict[str, Callable[[Bodies], Any]] = {
-    "/v1/chat/completions": _chat,
-    "/v1/responses": _responses,
-    "/v1/messages": _messages,
-    "/v1/messages/count_tokens": _messages,
-    "/v1/completions": _completions,
-    "/v1/embeddings": _embeddings,
 }

@@ -20,7 +20,6 @@ one of them is guessed from all m stand-ins. Exact for m of 1 and 2, by LINKED d
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
@@ -29,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
 from sanitizer import Cape, Sanitizer
 from sanitizer.detect import class_members
 from sanitizer.lm import Models
@@ -267,21 +266,16 @@ def joint(epsilons: Sequence[float], n_samples: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Attack, and write results/conversations.json."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--letters", type=int, default=40)
-    parser.add_argument("--quick", action="store_true", help="two letters of four versions")
-    options = parser.parse_args()
+    line = parser(__doc__, "two letters of four versions")
+    line.add_argument("--letters", type=int, default=40)
+    options = line.parse_args()
     quick = options.quick
     results = {
         "linked": joint((5.0,) if quick else (3.0, 5.0), 0 if quick else LINKED),
         "resent": resent(3 if quick else TURNS),
         "growing": growing(2 if quick else options.letters, 4 if quick else VERSIONS),
     }
-    command = "python -m benchmarks.privacy.conversations"
-    command += " --quick" if quick else f" --letters {options.letters}"
-    print(write("conversations", command, results))
+    write("conversations", results)
 
 
 if __name__ == "__main__":

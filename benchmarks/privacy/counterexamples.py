@@ -126,7 +126,7 @@ def main() -> None:
     for publication, cases in results.items():
         for name, found in cases.items():
             say(f"{publication}, {name}: {found}")
-    say(str(write("counterexamples", "python -m benchmarks.privacy.counterexamples", results)))
+    write("counterexamples", results)
 
 
 if __name__ == "__main__":

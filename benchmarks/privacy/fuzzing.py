@@ -12,17 +12,14 @@ text or parameters of machines stand.
 
 Bodies come in blocks of 2,000, each with a seed of its own, and a block's counts are added to
 results/fuzzing.json when it ends. Blocks that are in the file already are not run again, so a run
-that was stopped goes on, and several processes with other seeds add to one file. The file names
-the circumstances of the last block. A fault ends its block and is noted with seed and number; the
-block counts only when it was run again without one.
+that was stopped goes on; the file names the circumstances of the last block. A fault ends its block
+and is noted with seed and number; the block counts only when it was run again without one.
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import binascii
-import fcntl
 import json
 import re
 import unicodedata
@@ -36,7 +33,7 @@ from time import process_time
 from typing import Any
 from urllib.parse import unquote
 
-from benchmarks.common.machine import output_folder, say, write
+from benchmarks.common.machine import output_folder, parser, say, write
 from benchmarks.privacy.bodies import ENDPOINTS, Bodies, Planted
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused, SanitizerError
@@ -324,72 +321,38 @@ def block(sanitizer: Sanitizer, seed: int) -> tuple[Counter[str], list[dict[str,
     return fuzzer.counts, faults
 
 
-class Results:
-    """The results file, to which several processes add.
-
-    Args:
-        policy: a file of another one begins anew.
-        anew: leave out what the file holds.
-    """
-
-    def __init__(self, policy: str, anew: bool = False) -> None:
-        self._policy, self._path = policy, output_folder() / "fuzzing.json"
-        if anew:
-            self._path.unlink(missing_ok=True)
-
-    def seeds(self) -> list[int]:
-        """Return the seeds of the blocks that were run."""
-        seeds: list[int] = self._read()["seeds"]
-        return seeds
-
-    def add(self, seed: int, counts: Counter[str], faults: list[dict[str, Any]], cpu: float) -> str:
-        """Add a block; return a line that says how many bodies there are."""
-        output_folder().mkdir(parents=True, exist_ok=True)
-        with self._path.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            found = self._read()
-            found["faults"] = [each for each in found["faults"] if each["seed"] != seed] + faults
-            if not faults:
-                found["seeds"] = sorted({*found["seeds"], seed})
-                found["cpu_seconds"] = round(found["cpu_seconds"] + cpu, 1)
-                found["counts"] = dict((Counter(found["counts"]) + counts).most_common())
-            command = f"python -m benchmarks.privacy.fuzzing --policy {self._policy}"
-            write("fuzzing", command, found)
-        return f"{found['counts'].get('bodies', 0):,} bodies, {len(found['faults'])} faults"
-
-    def _read(self) -> dict[str, Any]:
-        with suppress(FileNotFoundError):
-            found: dict[str, Any] = json.loads(self._path.read_text("utf-8"))["results"]
-            if found["policy"] == self._policy:
-                return found
-        return {"policy": self._policy, "seeds": [], "cpu_seconds": 0.0, "faults": [], "counts": {}}
-
-
 def main() -> None:
     """Fuzz, and add to results/fuzzing.json.
 
     Raises:
         SystemExit: a block ended with a fault.
     """
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="10,000 bodies")
-    parser.add_argument("--bodies", type=int, default=1_000_000, help="how many, in blocks")
-    parser.add_argument("--policy", default="identifiers", help="name of a preset")
-    parser.add_argument("--seed", type=int, default=1, help="of the first block; the rest follow")
-    parser.add_argument("--anew", action="store_true", help="leave out what the file holds")
-    options = parser.parse_args()
+    line = parser(__doc__, "10,000 bodies")
+    line.add_argument("--bodies", type=int, default=1_000_000, help="how many, in blocks")
+    line.add_argument("--policy", default="identifiers", help="name of a preset")
+    line.add_argument("--seed", type=int, default=1, help="of the first block; the rest follow")
+    options = line.parse_args()
     n = -(-(min(options.bodies, 10_000) if options.quick else options.bodies) // BLOCK)
     sanitizer = Sanitizer(policy=without_formulas(options.policy))
-    results = Results(options.policy, options.anew)
+    path = output_folder() / "fuzzing.json"
+    found: dict[str, Any] = {
+        "policy": options.policy, "seeds": [], "cpu_seconds": 0.0, "faults": [], "counts": {}
+    }  # fmt: skip
+    if path.exists():
+        kept = json.loads(path.read_text("utf-8"))["results"]
+        found = kept if kept["policy"] == options.policy else found
     n_faults = 0
-    for seed in range(options.seed, options.seed + n):
-        if seed not in results.seeds():
-            begin = process_time()
-            counts, faults = block(sanitizer, seed)
-            say(results.add(seed, counts, faults, process_time() - begin))
-            n_faults += len(faults)
+    for seed in sorted(set(range(options.seed, options.seed + n)) - set(found["seeds"])):
+        begin = process_time()
+        counts, faults = block(sanitizer, seed)
+        n_faults += len(faults)
+        found["faults"] = [each for each in found["faults"] if each["seed"] != seed] + faults
+        if not faults:
+            found["seeds"] = sorted([*found["seeds"], seed])
+            found["cpu_seconds"] = round(found["cpu_seconds"] + process_time() - begin, 1)
+            found["counts"] = dict((Counter(found["counts"]) + counts).most_common())
+        write("fuzzing", found)
+        say(f"{found['counts'].get('bodies', 0):,} bodies, {len(found['faults'])} faults")
     if n_faults:
         raise SystemExit(f"{n_faults} blocks ended with a fault")
 

@@ -23,7 +23,6 @@ bootstrap over sentences, 95 %.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,18 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common.intervals import interval, means
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
 from benchmarks.common.sentences import rotten_tomatoes
 from benchmarks.frontier.groups import Group, Place, Tools
 from benchmarks.frontier.mechanisms import Makers, Subject, draws
-from benchmarks.frontier.words import Point
 from sanitizer.lm import OnnxMaskedLM, WordPieces, centred_rows, rows
 from sanitizer.risk.posterior import ceiling
 
 LIKELY, NEAR = 150, 100
 """Words weighed: the likeliest, and the nearest to the output."""
-SLOW = (30, 30)
-"""The same where a word's distribution is over all tokens and takes milliseconds."""
 FEW = 5
 """One point in so many is attacked by a quick run."""
 ROUNDS = 2
@@ -68,13 +64,24 @@ SHORT = {3.0: 10, 5.0: 30, 8.0: 60}
 """Epsilon -> shortlist of Cape with one raised output, ranked by meaning alone."""
 
 
+@dataclass(frozen=True)
+class Point:
+    """One mechanism at one setting; `certified`: its best guess has a ceiling."""
+
+    label: str
+    kind: str
+    epsilon: float
+    options: dict[str, Any]
+    certified: bool = True
+
+
 def short(epsilon: float) -> dict[str, Any]:
     """The staircase over a short list."""
     return {"n_shortlist": SHORT[epsilon], "n_top": 1, "lambda_l": 0.0, "profile": "staircase"}
 
 
 def points() -> list[Point]:
-    """Every mechanism attacked; of published Cape fewer sentences, for the time it takes."""
+    """Return every mechanism attacked; published Cape takes minutes for a sentence."""
     certified, medoids = "cape certified", {"profile": "medoids", "n_shortlist": 40, "n_top": 1}
     free = {"demote_self": False}
     return [
@@ -85,10 +92,7 @@ def points() -> list[Point]:
         Point("Cape certified, medoids, not demoted", certified, 5.0, medoids | free),
         Point("randomized response over 100", "randomized response", 5.0, {"n_shortlist": 100}),
         Point("DynText certified", "dyntext certified", 10.0, {}),
-        Point("CUSTEXT+", "custext+", 6.0, {}, certified=False),
         Point("DynText published", "dyntext published", 6.0, {}, certified=False),
-        Point("Cape published", "cape published", 6.0, {}, certified=False),
-        Point("Cape published", "cape published", 10.0, {}, certified=False),
     ]
 
 
@@ -135,18 +139,11 @@ class Reader:
 
 
 class Attack:
-    """One mechanism on one sentence: its outputs, and what each attacker makes of them.
+    """One mechanism on one sentence: its outputs, and what each attacker makes of them."""
 
-    Args:
-        slow: weigh fewer words.
-    """
-
-    def __init__(
-        self, reader: Reader, group: Group, number: int, subject: Subject, slow: bool
-    ) -> None:
+    def __init__(self, reader: Reader, group: Group, number: int, subject: Subject) -> None:
         self._reader, self._group, self._subject = reader, group, subject
         self._text, self._places = group.sentences[number][0], group.places[number]
-        self._weighed = SLOW if slow else (LIKELY, NEAR)
         self._names = [str(word).lower() for word in reader.tools.vocabulary.words]
         self._outputs = [
             int(draws(subject.table([p.word], p.logits(subject.context)), 1)[0])
@@ -205,11 +202,10 @@ class Attack:
         ]
 
     def _best(self, i: int, place: Place, mass: Floats, context: Logits) -> int:
-        n_likely, n_near = self._weighed
         tools, output = self._reader.tools, self._outputs[i]
         text = tools.tokens.texts[int(self._subject.tokens[output])]
-        likely = np.argpartition(-mass, n_likely)[:n_likely]
-        some = np.union1d(likely, tools.near.places(text, n_near)).astype(np.intp)
+        likely = np.argpartition(-mass, LIKELY)[:LIKELY]
+        some = np.union1d(likely, tools.near.places(text, NEAR)).astype(np.intp)
         logits = context if self._reads_original else place.logits(self._subject.context)
         table = self._subject.table([tools.vocabulary.words[j] for j in some], logits)
         with np.errstate(divide="ignore"):
@@ -239,14 +235,10 @@ def summary(
 
 def main() -> None:
     """Attack, and write results/reconstruction.json."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="1 sentence, few points")
-    parser.add_argument("--sentences", type=int, default=40)
-    parser.add_argument("--slow", type=int, default=10, help="sentences of published Cape")
-    options = parser.parse_args()
-    n, slow = (1, 0) if options.quick else (options.sentences, options.slow)
+    line = parser(__doc__, "1 sentence, few points")
+    line.add_argument("--sentences", type=int, default=40)
+    options = line.parse_args()
+    n = 1 if options.quick else options.sentences
     model = OnnxMaskedLM(threads=1)
     tools = Tools(model, WordPieces(model.folder / "tokenizer.json"))
     reader, makers, wanted = Reader(tools), Makers(model, tools.pieces), points()
@@ -261,30 +253,16 @@ def main() -> None:
         for number, places in enumerate(group.places):
             tops = [float(reader.mass(place.released).max()) for place in places]
             for point, hits, ceilings in zip(wanted, found, allowed, strict=True):
-                papers = point.kind == "cape published"
-                if papers and begin + number >= slow:
-                    continue
                 subject = makers.kept(point.kind, point.epsilon, point.options)
-                hits.append(Attack(reader, group, number, subject, papers).hits())
+                hits.append(Attack(reader, group, number, subject).hits())
                 if point.certified:
                     ceilings += [ceiling(top, point.epsilon) for top in tops]
         table = [
-            vars(point) | summary(hits, ceilings, public[: len(hits)])
+            vars(point) | summary(hits, ceilings, public)
             for point, hits, ceilings in zip(wanted, found, allowed, strict=True)
-            if hits
         ]
-        keep(options, len(public), table)
-    for row in table:
-        shares = ", ".join(f"{name} {row[name]['mean']:.3f}" for name in NAMES)
-        say(f"{row['label']} {row['epsilon']:g}: {shares}")
-
-
-def keep(options: argparse.Namespace, n: int, table: Sequence[dict[str, Any]]) -> None:
-    """Write what was found so far: a run takes long."""
-    say(f"{n} sentences")
-    flags = " --quick" if options.quick else f" --sentences {n} --slow {min(n, options.slow)}"
-    command = f"python -m benchmarks.privacy.reconstruction{flags}"
-    write("reconstruction", command, {"rounds": ROUNDS, "rows": table})
+        say(f"{len(public)} sentences")
+        write("reconstruction", {"rounds": ROUNDS, "rows": table})
 
 
 if __name__ == "__main__":

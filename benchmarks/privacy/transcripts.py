@@ -12,7 +12,6 @@ the outcomes of draws are forced to be equal, so every outgoing byte has to be.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import threading
@@ -22,7 +21,7 @@ from fractions import Fraction
 from math import log
 from typing import Any
 
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
 from sanitizer import Cape, Policy, Sanitizer
 from sanitizer.detect import class_members
 from sanitizer.privacy.weights import LOW, high_level
@@ -434,19 +433,15 @@ class _Picked:
 
 def main() -> None:
     """Audit and attack, and write results/transcripts.json."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="few neighbours")
-    quick = parser.parse_args().quick
+    line = parser(__doc__, "few neighbours")
+    quick = line.parse_args().quick
     results = {
         "epsilon": EPSILON,
         "n_messages": len(MESSAGES),
         "audit": audited(0 if quick else 40),
         "adaptive": adaptive(1 if quick else 10),
     }
-    command = "python -m benchmarks.privacy.transcripts" + " --quick" * quick
-    print(write("transcripts", command, results))
+    write("transcripts", results)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """What masked-word inference finds without any mechanism, to read success rates by.
 
+    python -m benchmarks.privacy.word_inference [--quick]
+
 The share of the private words of public texts that an attacker names: who always says the commonest
 one of other texts ("nothing read"); a masked LM that sees the public words, every private one
 hidden; and one that sees the original text, only the word itself hidden. A mechanism may mislead
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -18,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common.intervals import interval, means
+from benchmarks.common.machine import write
 from benchmarks.common.sentences import rotten_tomatoes
 from benchmarks.frontier.groups import Group, Tools
-from benchmarks.frontier.released import rank
+from benchmarks.frontier.measures import rank
 from models.build.fetch import member
 from sanitizer.lm import OnnxMaskedLM, WordPieces
 
-N_OTHERS, N_LETTERS, SIZE, MOST = 1_000, 300, 5, 60
+N_TEXTS, N_OTHERS, N_LETTERS, SIZE = 60, 1_000, 300, 5
 NOTHING, PUBLIC, ORIGINAL = "nothing read", "public words read", "original text read"
 
 
@@ -70,15 +74,18 @@ def success(
     return {"n_texts": len(texts), "n_words": len(of), "commonest": commonest, "success": shares}
 
 
-def measured(n: int) -> dict[str, Any]:
-    """Of the first n (at most MOST) test sentences of Rotten Tomatoes, and as many beginnings of
-    IMDb reviews.
-    """
-    n = min(n, MOST)
+def main() -> None:
+    """Attack test sentences of Rotten Tomatoes, and as many beginnings of IMDb reviews."""
+    n = 3 if "--quick" in sys.argv[1:] else N_TEXTS
     model = OnnxMaskedLM()
     tools = Tools(model, WordPieces(model.folder / "tokenizer.json"))
     sentences, reviews = [text for text, _ in rotten_tomatoes()], imdb(n + N_OTHERS)
-    return {
+    results = {
         "Rotten Tomatoes": success(sentences[:n], sentences[-N_OTHERS:], tools),
         "IMDb": success(reviews[:n], reviews[n:], tools),
     }
+    write("word_inference", results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,16 +1,17 @@
-"""Plots of results/frontier.json as PNG: `python -m benchmarks.report.plots` (extra "plots").
+"""Plots as PNG, made on demand (extra "plots"); those of SHOWN stand in documents and are kept.
 
-SVGs are large and change with every version of matplotlib: they are made on demand, with
-SANITIZER_BENCHMARK_SVG=1 in the environment, and not kept in the repository.
+    python -m benchmarks.report.plots [usefulness | FIGURE-against-epsilon | FIGURE-against-ATTACK]
 
-Each plot has one message, its title. Markers and line styles tell the curves apart without colour.
+FIGURE: cosine, sentence_cosine, accuracy, pseudo_perplexity. ATTACK: knn_10, mti_1, map. With
+`few-` in front, a few mechanisms only. Markers and line styles tell the curves apart without
+colour; titles say what a plot shows.
 """
 
 from __future__ import annotations
 
-import os
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
@@ -19,33 +20,37 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.colors import to_rgb
 
-from benchmarks.common.machine import output_folder
+from benchmarks.common.machine import output_folder, say
 from benchmarks.common.tables import load
+from benchmarks.report.views import FRONTIER_SHORT, WHOLE, told, tools
+from sanitizer.risk.evaluation import OTHERS, TASKS
 
-plt.rcParams.update(
-    {"svg.fonttype": "none", "svg.hashsalt": "benchmarks", "font.family": "DejaVu Sans"}
-)
-SVG = "SANITIZER_BENCHMARK_SVG"  # in the environment: SVGs too
-WIDTH, HEIGHT = 8.0, 5.2
-TITLE = 78  # characters in a line of a title
+SHOWN = ("usefulness", "few-cosine-against-epsilon")
+"""Plots that README.md, docs and pages show."""
+OURS = "Cape certified"
 STYLES: dict[str, tuple[str, str, str]] = {
-    "Cape certified": ("#b2182b", "o", "-"),
+    OURS: ("#b2182b", "o", "-"),
     "Cape certified, not demoted": ("#ef8a62", "D", "-"),
-    "Cape certified, causal": ("#d6604d", "p", ":"),
     "Cape published": ("black", "s", "--"),
-    "Cape published, causal": ("#4d4d4d", "h", ":"),
     "DynText certified": ("#2166ac", "^", "-."),
     "DynText published": ("#2166ac", "v", ":"),
     "SANTEXT": ("#666666", "x", "-."),
-    "SANTEXT+": ("#666666", "+", ":"),
-    "CUSTEXT+": ("#1b7837", "P", ":"),
-    "RANTEXT": ("#762a83", "*", ":"),
     "exponential, all of Y": ("#8c510a", "<", "-."),
     "exponential, shortlist": ("#bf812d", ">", "--"),
     "randomized response, all of Y": ("#35978f", "1", "-."),
     "randomized response, shortlist": ("#01665e", "d", "--"),
-    "FBDD": ("#999999", "2", ":"),
 }
+"""Label of a mechanism -> colour, marker, line."""
+TOOLS: dict[str, tuple[str, str, str]] = {
+    "identifiers": ("#ef8a62", "s", "none"),
+    "deidentify": ("#d6604d", "D", "none"),
+    "balanced": ("#b2182b", "o", "none"),
+    "presidio": ("#2166ac", "^", "none"),
+    "spacy": ("#1b7837", "v", "none"),
+    "spacy, names only": ("#7fbf7b", "<", "none"),
+    "datafog": ("#666666", "x", "none"),
+}
+"""As STYLES, of what hides stretches of text."""
 NAMES = {
     "cosine": "cosine of the vectors of word and output (mean)",
     "sentence_cosine": "cosine of the sentences' vectors (mean)",
@@ -55,222 +60,135 @@ NAMES = {
     "mti_1": "masked-word inference names the private word (share)",
     "map": "best guess with known mechanism is right (share)",
 }
-SHORT = {
-    "cosine": "Meaning kept per word",
-    "sentence_cosine": "Meaning kept per sentence",
-    "pseudo_perplexity": "How badly the text reads",
-    "accuracy": "Sentiment still told right",
-    "knn_10": "nearest-word attack",
-    "mti_1": "masked-word inference",
-    "map": "the best guess",
-}
-OURS = "Cape certified"
-FEW = (
-    OURS,
-    "Cape certified, not demoted",
-    "Cape published",
-    "DynText certified",
-    "SANTEXT",
-    "exponential, shortlist",
-    "randomized response, shortlist",
-)
-WIDE, APART = (
-    ("accuracy",),
-    0.07,
-)  # wide intervals at the same epsilon stand beside each other, this many nats apart
-BETTER_LOW = {"pseudo_perplexity"}
-NEAR = 0.05  # nats: as near to 5 as an exact epsilon is solved for
-BESIDE = {"DynText published": -1.2, "CUSTEXT+": -0.6, "SANTEXT+": 0.0, "RANTEXT": 0.6, "FBDD": 1.2}
-EDGE, LAST = (
-    17.0,
-    14.4,
-)  # where those without a finite epsilon stand; the last that is shown in its place
+"""Figure or attack -> name of its axis."""
+EDGE, LAST = 17.0, 14.4
+"""Where mechanisms without a finite epsilon stand, and the last one that stands in its place."""
 Row = dict[str, Any]
 
 
-def curves(rows: list[Row], figure_name: str) -> dict[str, list[Row]]:
-    """Label -> its rows by own epsilon, for the labels that have a style, where the figure was
-    measured.
-    """
-    found: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda r: float(r["own_epsilon"])):
-        if row["setting"]["label"] in STYLES and figure_name in row["figures"]:
-            found.setdefault(row["setting"]["label"], []).append(row)
-    return {label: found[label] for label in STYLES if label in found}
-
-
-def _finite(epsilon: float | str) -> bool:
-    """Known, and small enough to be shown in its place."""
-    return not isinstance(epsilon, str) and epsilon <= LAST
-
-
-def _line(
-    axes: Any, label: str, rows: list[Row], x: list[float], y: str, *, x_bars: str | None = None
-) -> None:
-    colour, marker, style = STYLES[label]
-    points = [r["figures"][y] for r in rows]
-    across = [r["figures"][x_bars] for r in rows] if x_bars else []
-    ours = label == "Cape certified"
-    axes.errorbar(
-        x, [p["mean"] for p in points], yerr=bars(points), xerr=bars(across) if x_bars else None,
-        label=label, color=colour, marker=marker, linestyle=style if len(set(x)) > 1 else "none",
-        markersize=8 if ours else 6, linewidth=2.4 if ours else 1.1,
-        markerfacecolor=colour if ours or marker in "x+*12" else "white", elinewidth=0.8,
-        ecolor=(*to_rgb(colour), 0.45), zorder=3 if ours else 2,
-    )  # fmt: skip
-
-
-def bars(points: list[dict[str, float]]) -> list[list[float]]:
-    """Lengths below and above the means."""
+def bars(points: list[Mapping[str, float]]) -> list[list[float]]:
+    """Return lengths below and above the means."""
     below = [max(0.0, p["mean"] - p["low"]) for p in points]
     return [below, [max(0.0, p["high"] - p["mean"]) for p in points]]
 
 
-def finish(figure: Any, axes: Any, folder: Path, name: str, title: str, note: str) -> None:
-    """Title, legend beside the axes, note; saved."""
-    axes.set_title(
-        "\n".join(fill(line, TITLE) for line in title.split("\n")),
-        loc="left",
-        fontsize=10,
-        fontweight="bold",
-    )
-    axes.grid(alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
-    once = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    if len(once) > 1:
-        axes.legend(
-            once.values(),
-            once.keys(),
-            fontsize=8,
-            frameon=False,
-            loc="upper left",
-            bbox_to_anchor=(1.01, 1.0),
-        )
+def _line(
+    axes: Any, label: str, style: tuple[str, str, str], across: list[Any], up: list[Any]
+) -> None:
+    """Draw points with their intervals; `across` are figures with intervals, or numbers."""
+    colour, marker, line = style
+    measured = all(isinstance(point, Mapping) for point in across)
+    axes.errorbar(
+        [p["mean"] for p in across] if measured else across,
+        [p["mean"] for p in up],
+        xerr=bars(across) if measured else None, yerr=bars(up),
+        label=label, color=colour, marker=marker, linestyle=line, markersize=6.5,
+        linewidth=2.4 if label == OURS else 1.1, elinewidth=0.8, ecolor=(*to_rgb(colour), 0.45),
+        zorder=3 if label == OURS else 2,
+    )  # fmt: skip
+
+
+def _save(figure: Any, panels: list[Any], name: str, title: str, note: str) -> Path:
+    """Write a plot with its title, note and legend; return the PNG's path."""
+    panels[0].set_title(title, loc="left", fontsize=10, fontweight="bold")
+    for axes in panels:
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+    once = dict(zip(*reversed(panels[0].get_legend_handles_labels()), strict=True))
+    figure.legend(
+        once.values(), once.keys(), loc="lower center", bbox_to_anchor=(0.5, 0.025), ncol=4,
+        frameon=False, fontsize=8,
+    )  # fmt: skip
+    figure.tight_layout(rect=(0, 0.05 + 0.04 * -(-len(once) // 4), 1, 1))
     figure.text(0.01, 0.005, note, fontsize=7, color="#444444")
-    figure.tight_layout(rect=(0, 0.03, 1, 1))
-    save(figure, folder, name)
-
-
-def save(figure: Any, folder: Path, name: str) -> Path:
-    """Write a figure as PNG, and as SVG where that is asked for; return the PNG's path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.png"
+    path = output_folder() / "plots" / f"{name}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
-    if SVG in os.environ:
-        figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     plt.close(figure)
     return path
 
 
-def against_epsilon(rows: list[Row], figure_name: str, folder: Path, name: str, note: str) -> None:
-    """Utility against exact epsilon; mechanisms without a finite one stand at the right edge, by
-    nominal value.
-    """
-    figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
-    shown, edge = curves(rows, figure_name), False
-    for number, (label, found) in enumerate(shown.items()):
-        finite = [r for r in found if _finite(r["exact_epsilon"])]
-        beyond = [r for r in found if r not in finite and r["exact_epsilon"] != "unknown"]
-        aside = APART * (number - len(shown) / 2) if figure_name in WIDE else 0.0
-        if finite:
-            _line(
-                axes,
-                label,
-                finite,
-                [float(r["exact_epsilon"]) + aside for r in finite],
-                figure_name,
-            )
-        if beyond:
-            _line(axes, label, beyond, [EDGE + BESIDE.get(label, 0.0)] * len(beyond), figure_name)
-            edge = True
-    _across(axes, edge)
-    axes.set_xlabel("exact epsilon per private word (nats)")
-    axes.set_ylabel(NAMES[figure_name])
-    if figure_name in BETTER_LOW:
-        axes.set_yscale("log")
-    finish(
-        figure,
-        axes,
-        folder,
-        f"{name}{figure_name}-against-epsilon",
-        at_epsilon(rows, figure_name),
-        note,
+def usefulness() -> Path:
+    """Draw spans hidden against task words kept and other words changed."""
+    figure, panels = plt.subplots(1, 2, figsize=(9.6, 5.0), sharey=True)
+    for axes, key in zip(panels, (TASKS, OTHERS), strict=True):
+        for name, own in tools().items():
+            measures = own["measures"]
+            style = TOOLS.get(name, ("black", "*", "none"))
+            _line(axes, name, style, [measures[key]], [measures[WHOLE]])
+        axes.set(xlabel=f"{key} (share)", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+    panels[1].invert_xaxis()
+    panels[0].set_ylabel("private spans but facts hidden whole (share)")
+    note = (
+        f"{told()}; further up and to the right is better; bars: 95 % bootstrap intervals over "
+        "prompts. python -m benchmarks usefulness"
     )
+    return _save(figure, list(panels), "usefulness", "\n".join(_said()), note)
 
 
-def _across(axes: Any, edge: bool) -> None:
-    """Ticks of the exact epsilons; `edge`: with a place for those that are larger or infinite."""
-    ticks = list(range(0, 15, 2))
-    if edge:
+def _said() -> Iterator[str]:
+    """Yield what the default reaches, and what the peer that hides most."""
+    means = {
+        name: [own["measures"][key]["mean"] for key in (WHOLE, TASKS)]
+        for name, own in tools().items()
+    }
+    peers = [name for name in means if name in ("presidio", "spacy", "datafog")]
+    for name in ("balanced", *sorted(peers, key=lambda peer: -float(means[peer][0]))[:1]):
+        hidden, kept = means[name]
+        yield f"{name} hides {hidden:.0%} of the spans and keeps {kept:.0%} of the task words"
+
+
+def frontier(name: str) -> Path:
+    """Draw one figure of every mechanism against exact epsilon or the success of an attack.
+
+    Args:
+        name: of the plot, as at the top of this file.
+
+    Raises:
+        ValueError: there is no such plot.
+    """
+    up, _, across = name.removeprefix("few-").partition("-against-")
+    if up not in NAMES or across not in (*NAMES, "epsilon"):
+        raise ValueError(f"plot must be usefulness or FIGURE-against-epsilon, got {name!r}")
+    data = load("frontier")
+    few = [label for label, _ in FRONTIER_SHORT] if name.startswith("few-") else list(STYLES)
+    figure, axes = plt.subplots(figsize=(8.0, 5.2))
+    for label in few:
+        rows = [
+            row
+            for row in data["results"]["rows"]
+            if (row["setting"]["label"], row["setting"]["policy"]) == (label, "strict")
+            and up in row["figures"]
+        ]
+        key = _epsilon if across == "epsilon" else (lambda row: row["figures"][across]["mean"])
+        rows.sort(key=key)
+        at = [_epsilon(r) if across == "epsilon" else r["figures"][across] for r in rows]
+        _line(axes, label, STYLES[label], at, [row["figures"][up] for row in rows])
+    if across == "epsilon":
+        ticks = range(0, 15, 2)
         axes.axvline(EDGE - 1.9, color="#bbbbbb", linewidth=0.8)
         axes.set_xticks([*ticks, EDGE], [*map(str, ticks), "larger than 14,\nor infinite"])
-    axes.set_xlim(0, EDGE + 2 if edge else None)
-
-
-def at_epsilon(rows: list[Row], figure_name: str) -> str:
-    """Two lines: what the plot shows, and what it says at exact epsilon 5 of ours and of the best
-    other.
-    """
-    found = {
-        r["setting"]["label"]: float(r["figures"][figure_name]["mean"])
-        for r in rows
-        if _finite(r["exact_epsilon"])
-        and abs(r["exact_epsilon"] - 5) < NEAR
-        and figure_name in r["figures"]
-    }
-    ours = found.get(OURS)
-    others = {label: value for label, value in found.items() if not label.startswith(OURS)}
-    title = f"{SHORT[figure_name]} against exact epsilon"
-    if ours is None or not others:
-        return title
-    best = (min if figure_name in BETTER_LOW else max)(others, key=lambda label: others[label])
-    return f"{title}\nat 5: certified Cape {_number(ours)}, {best} {_number(others[best])}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
-
-
-def against_attack(
-    rows: list[Row], attack: str, figure_name: str, folder: Path, name: str, note: str
-) -> None:
-    """Utility against the success of an attack: up and to the left is better."""
-    figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
-    for label, found in curves(rows, figure_name).items():
-        ordered = sorted(found, key=lambda r: float(r["figures"][attack]["mean"]))
-        _line(
-            axes,
-            label,
-            ordered,
-            [r["figures"][attack]["mean"] for r in ordered],
-            figure_name,
-            x_bars=attack,
-        )
-    axes.set_xlabel(NAMES[attack])
-    axes.set_ylabel(NAMES[figure_name])
-    title = f"{SHORT[figure_name]} against {SHORT[attack]}\nfurther up and to the left is better"
-    finish(figure, axes, folder, f"{name}{figure_name}-against-{attack}", title, note)
-
-
-def main() -> None:
-    """Draw the plots of the frontier that a page shows into the folder of the results."""
-    data = load("frontier")
-    rows = [r for r in data["results"]["rows"] if r["setting"]["policy"] == "strict"]
-    few = [r for r in rows if r["setting"]["label"] in FEW]
-    folder = output_folder() / "plots"
+        axes.set_xlim(0, EDGE + 2)
+    if up == "pseudo_perplexity":
+        axes.set_yscale("log")
+    axes.set(xlabel=NAMES.get(across, "exact epsilon per private word (nats)"), ylabel=NAMES[up])
     note = (
         f"{data['results']['n_sentences']} Rotten Tomatoes sentences, policy strict; bars: 95 % "
         f"bootstrap intervals over sentences. {data['circumstances']['command']}"
     )
-    for name, some in (("", rows), ("few-", few)):
-        against_epsilon(some, "cosine", folder, name, note)
-        against_attack(some, "map", "cosine", folder, name, note)
-    against_epsilon(few, "accuracy", folder, "few-", note)
-    against_attack(few, "mti_1", "cosine", folder, "few-", note)
-    for figure_name in ("sentence_cosine", "pseudo_perplexity"):
-        against_epsilon(rows, figure_name, folder, "", note)
-    against_attack(rows, "knn_10", "cosine", folder, "", note)
+    return _save(figure, [axes], name, f"{up} against {across}".replace("_", " "), note)
+
+
+def _epsilon(row: Row) -> float:
+    found = row["exact_epsilon"]
+    return EDGE if isinstance(found, str) or found > LAST else float(found)
+
+
+def draw(name: str) -> Path:
+    """Draw one plot into the folder of the results; return its path."""
+    return usefulness() if name == "usefulness" else frontier(name)
 
 
 if __name__ == "__main__":
-    main()
+    for wanted in sys.argv[1:] or SHOWN:
+        say(str(draw(wanted)))

@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +28,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.common.machine import output_folder, say, write
+from benchmarks.common.machine import output_folder, parser, say, write
 
 QUICK_ROWS, QUICK_ENGINES = 400, "local"
 PACKAGES = {"local": "pyarrow", "ray": "ray", "spark": "pyspark"}
@@ -53,38 +52,18 @@ def made(folder: Path, n_rows: int) -> Path:
 
 
 def one(source: Path, policy: str, engine: str, workers: int) -> dict[str, float]:
-    """Seconds of one job in this process: of all of it, and until the first rows were written."""
-    from sanitizer.bulk import BulkJob, JobStore, sanitize_files
+    """Return seconds of one job in this process."""
+    from sanitizer.bulk import BulkJob, sanitize_files
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         job = BulkJob(folder / "store", ("text",), policy=policy, threads=1)
-        first: list[tuple[float, int]] = []
-        ended = threading.Event()
-
-        def watch() -> None:
-            while not job.store.exists() and not ended.wait(0.02):
-                pass
-            with JobStore(job.store) as store:
-                while not ended.wait(0.05):
-                    if n := store.n_done():
-                        first.append((time.perf_counter(), n))
-                        return
-
-        watcher = threading.Thread(target=watch, daemon=True)
         begin = time.perf_counter()
-        watcher.start()
         report = sanitize_files(job, source, folder / "out.parquet", engine=engine, workers=workers)
         seconds = time.perf_counter() - begin
-        ended.set()
-        watcher.join()
-        at, n_first = first[0] if first else (begin + seconds, report.n_rows)
-        rest = begin + seconds - at
         return {
             "seconds": seconds,
-            "seconds_to_first_rows": at - begin,
             "rows_per_second": report.n_rows / seconds,
-            "rows_per_second_then": (report.n_rows - n_first) / rest if rest else 0.0,
             "rows": report.n_rows,
             "epsilon_total": report.epsilon_total,
         }
@@ -190,14 +169,13 @@ def compare(policy: str, n_rows: int, engines: list[str], rounds: int) -> dict[s
 
 def main() -> None:
     """Measure one policy; results of other policies in the file are kept."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--policy", default="identifiers")
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--engines", default=",".join(PACKAGES))
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
+    line = parser(__doc__, "few rows, one engine")
+    line.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    line.add_argument("--policy", default="identifiers")
+    line.add_argument("--rows", type=int, default=100_000)
+    line.add_argument("--rounds", type=int, default=1)
+    line.add_argument("--engines", default=",".join(PACKAGES))
+    options = line.parse_args()
     if options.one:
         source, policy, engine, workers = options.one
         print(json.dumps(one(Path(source), policy, engine, int(workers))))
@@ -208,7 +186,7 @@ def main() -> None:
     path = output_folder() / "bulk.json"
     results = json.loads(path.read_text("utf-8"))["results"] if path.exists() else {}
     results[options.policy] = compare(options.policy, options.rows, engines, options.rounds)
-    write("bulk", f"python -m benchmarks.speed.bulk --policy {options.policy}", results)
+    write("bulk", results)
 
 
 if __name__ == "__main__":

@@ -9,25 +9,27 @@ names one, PostgreSQL share the machine, so all figures are lower bounds.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+import collections
 import contextlib
 import hashlib
-import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.machine import write
+import aiohttp
+
+from benchmarks.common.machine import parser, write
 from benchmarks.common.timing import quantile
-from benchmarks.speed.proxy import cpu_seconds, resident_mb, started
 
 N_REPLICAS, N_CONVERSATIONS, REPEATED = 2, 200, 4
 FULL_RATE = 300
@@ -35,6 +37,32 @@ MOST_OPEN = 400
 ANSWER_SECONDS = 60.0
 KEY = "a-made-up-key-of-the-load"
 STORE_KEY = "a made up key of the store"
+
+
+@contextlib.contextmanager
+def started(command: list[str], says: str, **environment: str) -> Iterator[tuple[int, int]]:
+    """A server as a process: (pid, port). `says` finds the port in its first lines.
+
+    Raises:
+        RuntimeError: it ended without saying it, with what it said instead.
+    """
+    joined = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    process = subprocess.Popen(command, env=os.environ | environment, **joined)  # type: ignore[call-overload]
+    try:
+        lines, said = iter(process.stdout.readline, ""), list[str]()
+        found = None
+        while found is None:
+            if not (line := next(lines, "")):
+                raise RuntimeError(f"{command[2:4]} did not start: {''.join(said)}")
+            said.append(line)
+            found = re.search(says, line)
+        port = int(found[1])
+        # What it goes on to say is read, so that it never waits for a reader.
+        threading.Thread(target=collections.deque, args=(lines, 0), daemon=True).start()
+        yield process.pid, port
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 @dataclass(frozen=True)
@@ -68,7 +96,6 @@ class Load:
     n_streams: int = 0
     n_held_up: int = 0
     seconds: float = 0.0
-    open: int = 0
     memory: list[list[float]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -95,80 +122,49 @@ def _quantile(times: list[float], q: float) -> dict[str, float] | None:
     return quantile(times, q, 1) if times else None
 
 
-class Connections:
-    """Connections to one replica that are used again."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
-
-    @contextlib.asynccontextmanager
-    async def one(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-        """A connection, given back if nothing went wrong."""
-        while self._idle and self._idle[-1][0].at_eof():  # closed by the replica after a while
-            self._idle.pop()[1].close()
-        found = self._idle.pop() if self._idle else None
-        found = found or await asyncio.open_connection("127.0.0.1", self._port)
-        try:
-            yield found
-        except BaseException:
-            found[1].close()
-            raise
-        self._idle.append(found)
-
-    def close(self) -> None:
-        """Close those that are idle."""
-        for _, writer in self._idle:
-            writer.close()
-
-
-def asked(i: int, stream: bool, setting: Setting) -> tuple[str, bytes]:
-    """Address and request: every REPEATED requests speak of the same, in one conversation."""
+def asked(i: int, stream: bool, setting: Setting) -> tuple[str, dict[str, Any]]:
+    """Return address and request; every REPEATED requests speak of the same."""
     thing = i // REPEATED % (setting.things or 10**9)
     mail = f"user{thing}@example.com"
     text = (
         f"Please write to {mail}: my father, who has diabetes, would like to travel to Leeds on "
         "Monday."
     )
-    document = {
+    body = {
         "model": f"paced-{setting.pace}-{setting.events}",
         "stream": stream,
         "messages": [{"role": "user", "content": text}],
     }
-    data = json.dumps(document).encode()
-    head = (
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n"
-        f"authorization: Bearer {KEY}\r\ncontent-type: application/json\r\n"
-        f"sanitizer-conversation: c{thing % N_CONVERSATIONS}\r\ncontent-length: {len(data)}\r\n\r\n"
-    )
-    return mail, head.encode() + data
+    headers = {
+        "authorization": f"Bearer {KEY}",
+        "sanitizer-conversation": f"c{thing % N_CONVERSATIONS}",
+    }
+    return mail, {"json": body, "headers": headers}
 
 
-async def ask(load: Load, to: Connections, i: int, stream: bool, setting: Setting) -> None:
-    """One request of the load; what goes wrong is counted."""
+async def ask(
+    load: Load, to: aiohttp.ClientSession, i: int, stream: bool, setting: Setting
+) -> None:
+    """Send one request of the load; what goes wrong is counted."""
     mail, request = asked(i, stream, setting)
     begin = time.perf_counter()
-    load.open += 1
     try:
-        async with asyncio.timeout(ANSWER_SECONDS + setting.events / setting.pace), to.one() as one:
-            reader, writer = one
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            first, rest = await _body(reader, head.lower(), begin)
-    except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:
+        async with asyncio.timeout(ANSWER_SECONDS + setting.events / setting.pace):
+            async with to.post("/v1/chat/completions", **request) as answer:
+                got = await answer.content.readany()
+                first = 1e3 * (time.perf_counter() - begin)
+                got += await answer.content.read()
+    except (OSError, aiohttp.ClientError, TimeoutError) as error:
         load.errors[type(error).__name__] += 1
         return
-    finally:
-        load.open -= 1
-    status = head.split(b" ", 2)[1].decode()
-    if status != "200":
-        load.errors[f"status {status}"] += 1
-    elif (code := re.search(rb'"code": ?"(\w+)"', rest)) is not None:
+    if answer.status != 200:
+        load.errors[f"status {answer.status}"] += 1
+    elif (code := re.search(rb'"code": ?"(\w+)"', got)) is not None:
         load.errors[f"stream ended: {code[1].decode()}"] += 1
-    elif stream != (b"[DONE]" in rest):
+    elif stream != (b"[DONE]" in got):
         load.errors["stream without its end"] += 1
-    elif mail.encode() not in rest:
-        load.errors["another address" if b"@example.com" in rest else "no address"] += 1
+    elif mail.encode() not in got:
+        load.errors["another address" if b"@example.com" in got else "no address"] += 1
     elif stream:
         load.n_streams += 1
         load.first_events.append(first)
@@ -176,22 +172,21 @@ async def ask(load: Load, to: Connections, i: int, stream: bool, setting: Settin
         load.requests.append(1e3 * (time.perf_counter() - begin))
 
 
-async def _body(reader: asyncio.StreamReader, head: bytes, begin: float) -> tuple[float, bytes]:
-    """Milliseconds to the first piece of the body, and all of it."""
-    if (length := re.search(rb"content-length: (\d+)", head)) is not None:
-        got = await reader.readexactly(int(length[1]))
-        return 1e3 * (time.perf_counter() - begin), got
-    got = await reader.readuntil(b"\r\n")
-    first = 1e3 * (time.perf_counter() - begin)
-    pieces = []
-    while size := int(got, 16):
-        pieces.append((await reader.readexactly(size + 2))[:-2])
-        got = await reader.readuntil(b"\r\n")
-    await reader.readexactly(2)
-    return first, b"".join(pieces)
+def resident_mb(pid: int) -> float:
+    """Resident memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text("utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
-async def _stream_on(load: Load, to: Connections, place: int, end: float, s: Setting) -> None:
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def _stream_on(
+    load: Load, to: aiohttp.ClientSession, place: int, end: float, s: Setting
+) -> None:
     """One stream after the other; their beginnings are spread over the length of one."""
     await asyncio.sleep(place / max(s.streams, 1) * s.events / s.pace)
     n = 0
@@ -200,7 +195,9 @@ async def _stream_on(load: Load, to: Connections, place: int, end: float, s: Set
         n += 1
 
 
-async def _at_a_rate(load: Load, all_to: list[Connections], end: float, s: Setting) -> None:
+async def _at_a_rate(
+    load: Load, all_to: list[aiohttp.ClientSession], end: float, s: Setting
+) -> None:
     """`rate` requests a second; beyond MOST_OPEN the next one waits, and is counted."""
     assert s.rate is not None
     tasks: set[asyncio.Task[None]] = set()
@@ -221,7 +218,9 @@ async def _at_a_rate(load: Load, all_to: list[Connections], end: float, s: Setti
     await asyncio.gather(*tasks)
 
 
-async def _one_by_one(load: Load, all_to: list[Connections], end: float, s: Setting) -> None:
+async def _one_by_one(
+    load: Load, all_to: list[aiohttp.ClientSession], end: float, s: Setting
+) -> None:
     """`clients` ask one request after the other."""
     numbers = iter(range(10**9))
 
@@ -244,14 +243,17 @@ async def _watched(load: Load, pids: list[int]) -> None:
 async def loaded(ports: list[int], pids: list[int], s: Setting) -> Load:
     """The whole load of one setting."""
     load, end = Load(), time.perf_counter() + s.seconds
-    to = [Connections(port) for port in ports]
+    to = [
+        aiohttp.ClientSession(f"http://127.0.0.1:{port}", connector=aiohttp.TCPConnector(limit=0))
+        for port in ports
+    ]
     watch = asyncio.create_task(_watched(load, pids))
     requests = (_one_by_one if s.rate is None else _at_a_rate)(load, to, end, s)
     streams = [_stream_on(load, to[i % len(to)], i, end, s) for i in range(s.streams)]
     await asyncio.gather(requests, *streams)
     watch.cancel()
     for each in to:
-        each.close()
+        await each.close()
     return load
 
 
@@ -309,48 +311,25 @@ def measured(setting: Setting, database: str | None) -> dict[str, Any]:
     return {"asked": asked_for, **load.as_dict(), **busy}
 
 
-def main(
-    quick: bool,
-    seconds: float | None = None,
-    database: str | None = None,
-    streams: int = Setting.streams,
-    rate: int = FULL_RATE,
-    things: int | None = None,
-) -> None:
-    """Measure both policies, print, write results/load.json.
-
-    Args:
-        quick: twenty seconds each.
-        seconds: of load, in place of two minutes.
-        database: URL of a PostgreSQL that the replicas share; without it each keeps its own tables.
-        streams: open at once under `identifiers`.
-        rate: requests begun a second, beside them.
-        things: addresses that are spoken of; None is a new one for every few requests.
-    """
-    length = seconds or (20.0 if quick else 120.0)
+def main() -> None:
+    """Measure both policies, write results/load.json."""
+    line = parser(__doc__, "twenty seconds of each load")
+    line.add_argument("--seconds", type=float, help="length of each load, default 120")
+    line.add_argument("--streams", type=int, default=Setting.streams, help="default 500")
+    line.add_argument("--rate", type=int, default=FULL_RATE, help="a second, default 300")
+    line.add_argument("--things", type=int, help="addresses spoken of, default ever new ones")
+    line.add_argument("--database", metavar="URL", help="a PostgreSQL that the replicas share")
+    options = line.parse_args()
+    seconds = options.seconds or (20.0 if options.quick else 120.0)
+    load = {"streams": options.streams, "rate": options.rate, "things": options.things}
     settings = [
-        Setting("identifiers", length, streams=streams, rate=rate, things=things),
-        Setting("balanced", length, streams=20, rate=None),
+        Setting("identifiers", seconds, **load),
+        Setting("balanced", seconds, streams=20, rate=None),
     ]
-    results: dict[str, Any] = {each.policy: measured(each, database) for each in settings}
-    results |= {"n_replicas": N_REPLICAS, "shares_a_database": database is not None}
-    print(json.dumps(results, indent=1))
-    command = "python -m benchmarks.speed.load" + " --quick" * quick
-    command += f" --seconds {seconds:g}" if seconds else ""
-    if (streams, rate) != (Setting.streams, FULL_RATE):
-        command += f" --streams {streams} --rate {rate}"
-    command += f" --things {things}" if things else ""
-    print(write("load", command + " --database URL" * (database is not None), results))
+    results: dict[str, Any] = {each.policy: measured(each, options.database) for each in settings}
+    shared = options.database is not None
+    write("load", results | {"n_replicas": N_REPLICAS, "shares_a_database": shared})
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="twenty seconds of each load")
-    parser.add_argument("--seconds", type=float, help="length of each load, default 120")
-    parser.add_argument("--streams", type=int, default=Setting.streams, help="default 500")
-    parser.add_argument("--rate", type=int, default=FULL_RATE, help="a second, default 300")
-    parser.add_argument("--things", type=int, help="addresses spoken of, default ever new ones")
-    parser.add_argument("--database", metavar="URL", help="a PostgreSQL that the replicas share")
-    main(**vars(parser.parse_args()))
+    main()

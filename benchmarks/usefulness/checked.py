@@ -1,12 +1,11 @@
 """Share of tasks done rightly after restoring, by preset and beside the peers.
 
-    python -m benchmarks.usefulness.checked [--peer NAME=PYTHON]... [--open] [--quick] [--no-model]
+    python -m benchmarks.usefulness.checked [--peer NAME=PYTHON]... [--open] [--quick]
 
 Each task is a prompt whose answer a program can check (`benchmarks/usefulness/tasks.py`). What a
-tool lets out is answered, the answer is put back by the tool, and the check reads the result. The
-packaged causal model answers the tasks that it does rightly on the original prompt, greedily; it
-is small, so few. All tasks are answered by a script that copies what a capable model copies from
-what it was SENT; it never sees the original. Presets draw anew in each of DRAWS conversations.
+tool lets out is answered, the answer is put back by the tool, and the check reads the result. All
+tasks are answered by a script that copies what a capable model copies from what it was SENT; it
+never sees the original. Presets draw anew in each of DRAWS conversations.
 Where a preset tells an API how to write formulas over hidden values, the script writes them, as a
 model does that was told (`sanitizer.answers.formulas`); "without formulas" is not told.
 
@@ -15,12 +14,11 @@ placeholders ("<PERSON_1>", the same for the same characters) and put back: kind
 do by themselves.
 
 "original" sends the prompt as it is. The open half may be read while anything is built; the held
-one is for figures only. --open leaves it out; --quick: open half, presets, one draw, no model.
+one is for figures only. --open leaves it out; --quick: open half, presets, one draw.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -29,20 +27,16 @@ from functools import partial
 from typing import Any
 
 from benchmarks.common.intervals import interval, means
-from benchmarks.common.machine import say, write
-from benchmarks.peers.identifiers import Worker
+from benchmarks.common.machine import parser, say, write
+from benchmarks.common.processes import Worker
 from benchmarks.usefulness.run import PEERS, VARIANTS, started
-from benchmarks.usefulness.tasks import NotAnswered, Task
-from benchmarks.usefulness.tasks_held import TASKS as HELD
-from benchmarks.usefulness.tasks_open import TASKS as OPEN
+from benchmarks.usefulness.tasks import NotAnswered, Task, tasks
 from sanitizer import PolicyError, Sanitizer
-from sanitizer.lm import ByteTokens, CausalLM, ChatFormat, Models
 from sanitizer.testing import SeededSource
 
-TASKS: dict[str, tuple[Task, ...]] = {"open": OPEN, "held": HELD}
+TASKS = {half: tasks(half) for half in ("open", "held")}
 PRESETS = ("identifiers", "deidentify", "balanced", "words", "strict")
 DRAWS = 5
-MOST_TOKENS = 120
 SEED = 31_337
 Spans = Sequence[tuple[int, int, str, float]]
 
@@ -126,35 +120,10 @@ def found_by(worker: Worker) -> Callable[[str], Spans]:
     """Return what a peer finds in a text."""
 
     def find(text: str) -> Spans:
-        spans: Spans = worker.ask({"do": "find", "text": text})["spans"]
+        spans: Spans = worker.ask({"do": "find", "texts": [text]})["spans"][0]
         return spans
 
     return find
-
-
-class Model:
-    """The packaged causal model, greedy.
-
-    Args:
-        model, tokens: as `Models.causal` loads them.
-    """
-
-    def __init__(self, model: CausalLM, tokens: ByteTokens) -> None:
-        self._model, self._tokens = model, tokens
-        self._chat = ChatFormat(tokens)
-
-    def __call__(self, sent: str) -> str:
-        """Return its answer, of at most MOST_TOKENS tokens."""
-        ids = list(self._chat.prompt(sent, "You are a helpful assistant. Answer shortly."))
-        rows = self._model.prefill([ids])
-        written: list[int] = []
-        while len(written) < MOST_TOKENS:
-            token = int(rows.logits[0].argmax())
-            if token in self._chat.end:
-                break
-            written.append(token)
-            rows.step([token])
-        return self._tokens.decode(written).strip()
 
 
 def done(task: Task, sent: Sent | None, answer: Callable[[str], str]) -> bool:
@@ -183,24 +152,6 @@ def shares(
     return found
 
 
-def by_model(
-    tasks: Sequence[Task], senders: Mapping[str, tuple[Sender, int]], model: Model
-) -> dict[str, dict[str, float]]:
-    """Return as `shares`, for the tasks that the model does rightly on the original prompt.
-
-    Only words are checked: code that a model wrote is not run.
-    """
-    able = [
-        task
-        for task in tasks
-        if task.kind != "fix a bug" and done(task, original(task.prompt, 0), model)
-    ]
-    return {
-        name: {task.name: float(done(task, sender(task.prompt, 0), model)) for task in able}
-        for name, (sender, _) in senders.items()
-    }
-
-
 def summary(found: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     """Return the mean share of each sender with its interval over tasks; None without tasks."""
     return {
@@ -208,9 +159,7 @@ def summary(found: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     }
 
 
-def measured(
-    halves: Sequence[str], senders: Mapping[str, tuple[Sender, int]], model: Model | None
-) -> dict[str, Any]:
+def measured(halves: Sequence[str], senders: Mapping[str, tuple[Sender, int]]) -> dict[str, Any]:
     """Return the results of some halves."""
     results: dict[str, Any] = {}
     for half in halves:
@@ -223,10 +172,6 @@ def measured(
             "right": summary(scripted),
             "tasks": scripted,
         }
-        if model is not None:
-            own = by_model(tasks, senders, model)
-            results[half]["model"] = {"right": summary(own), "tasks": own}
-            say(f"the model does {len(own['original'])} of {len(tasks)} on the original prompt")
     return results
 
 
@@ -257,33 +202,20 @@ def senders_of(workers: Mapping[str, Worker], draws: int = DRAWS) -> dict[str, t
 
 def main() -> int:
     """Measure, print, and write results/tasks.json."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.usefulness.checked")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
-    parser.add_argument("--open", action="store_true", help="without the held-out tasks")
-    parser.add_argument("--no-model", action="store_true", help="without the causal model")
-    parser.add_argument("--quick", action="store_true", help="open half, one draw, no model")
-    options = parser.parse_args()
+    line = parser(__doc__, "open half, one draw")
+    line.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
+    line.add_argument("--open", action="store_true", help="without the held-out tasks")
+    options = line.parse_args()
     if bad := [peer for peer in options.peer if peer.partition("=")[0] not in PEERS]:
-        parser.error(f"argument --peer: must be NAME=PYTHON of {', '.join(PEERS)}, got {bad[0]!r}")
+        line.error(f"argument --peer: must be NAME=PYTHON of {', '.join(PEERS)}, got {bad[0]!r}")
     workers = started(dict(peer.split("=", 1) for peer in options.peer))
-    alone = options.no_model or options.quick
-    model = None if alone else Model(*Models(None, None).causal())
     halves = ["open"] if options.open or options.quick else list(TASKS)
-    results = measured(halves, senders_of(workers, 1 if options.quick else DRAWS), model)
+    results = measured(halves, senders_of(workers, 1 if options.quick else DRAWS))
     results["versions"] = {name: worker.versions for name, worker in workers.items()}
     results["not_run"] = sorted(set(PEERS) - set(workers))
     for worker in workers.values():
         worker.close()
-    parts = [
-        "python -m benchmarks.usefulness.checked",
-        *(f"--peer {name}=PYTHON" for name in workers),
-        *(
-            f"--{flag}"
-            for flag in ("open", "no-model", "quick")
-            if getattr(options, flag.replace("-", "_"))
-        ),
-    ]
-    print(write("tasks", " ".join(parts), results))
+    write("tasks", results)
     return 0
 
 

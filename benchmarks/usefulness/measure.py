@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common.intervals import weightings
+from benchmarks.common.processes import Worker
 from benchmarks.common.timing import median
-from benchmarks.peers.identifiers import Worker
 from sanitizer import Policy, Sanitizer
 from sanitizer.progress import progress_bar
 from sanitizer.risk import LabelledText, Stretch, Treated, counted, hidden_in, treat
@@ -55,10 +55,10 @@ class Peer:
 
     def __call__(self, text: str) -> Treated:
         """Return what it found in a text."""
-        answer = self._worker.ask({"do": "find", "text": text})
+        answer = self._worker.ask({"do": "find", "texts": [text]})
         places = [
             (start, end)
-            for start, end, label, _ in answer["spans"]
+            for start, end, label, _ in answer["spans"][0]
             if self._kept is None or label in self._kept
         ]
         return Treated(covering(places), answer["seconds"])

@@ -1,8 +1,8 @@
 """How much is hidden of what people might write, and how much beside it is changed.
 
     python -m benchmarks usefulness [--peer NAME=PYTHON]... [--tab FOLDER]
-    python -m benchmarks.usefulness.run [--peer NAME=PYTHON]... [--tab FOLDER] [--pupa FILE]
-        [--instructions FILE] [--set NAME]... [--policy NAME]... [--open] [--quick]
+    python -m benchmarks.usefulness.run [--peer NAME=PYTHON]... [--tab FOLDER] [--set NAME]...
+        [--policy NAME]... [--open] [--quick]
     python -m benchmarks.usefulness.run --write-floors
 
 Our policies and other tools treat the same texts in turns, text by text. By default these are the
@@ -11,10 +11,8 @@ those of `texts/`. --open takes those that may be read, --set the ones that are 
 
 --peer names the interpreter of an environment with a tool. NAME: presidio, spacy (both with spaCy's
 small English model) or datafog. --tab: a folder with `echr_test.json` of the Text Anonymization
-Benchmark. --pupa: PUPA_New.csv of github.com/siyan-sylvia-li/PAPILLON (MIT), real prompts with
-private units, redacted once before. --instructions: user_oriented_instructions.jsonl of
-github.com/yizhongw/self-instruct (Apache-2.0), where nothing is private. What is not given is left
-out, and the result says which tools. --quick: 20 texts of each set, by default of the open ones.
+Benchmark. What is not given is left out, and the result says which tools. --quick: 20 texts of each
+set, by default of the open ones.
 """
 
 from __future__ import annotations
@@ -28,12 +26,11 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.machine import say, write
+from benchmarks.common.machine import parser, say, write
+from benchmarks.common.processes import Worker, tool_of
 from benchmarks.common.texts import SHORT
-from benchmarks.peers.identifiers import Worker
 from benchmarks.usefulness import floors, prompts, tab
 from benchmarks.usefulness.measure import Peer, Preset, Row, Tool, figures, measured
-from benchmarks.usefulness.table import main_table
 from sanitizer.lm import Manifest, model_folder
 from sanitizer.risk import LabelledText
 
@@ -55,7 +52,7 @@ def started(pythons: Mapping[str, str]) -> dict[str, Worker]:
     workers = {}
     for name, python in pythons.items():
         try:
-            workers[name] = Worker(name, python, "benchmarks.usefulness.tools")
+            workers[name] = tool_of(name, python)
         except (OSError, ValueError):  # no such interpreter, or it ended without an answer
             say(f"{name}: not run (its environment lacks a package or the model)")
     return workers
@@ -132,11 +129,6 @@ def all_results(options: argparse.Namespace, workers: Mapping[str, Worker]) -> d
         "sha256": {name: sha256(prompts.path_of(name)) for name in names},
         **on_sets(tools, names, n),
     }
-    for name, read in (("pupa", prompts.pupa), ("instructions", prompts.instructions)):
-        if path := getattr(options, name):
-            say(name)
-            texts = read(path)[:n]
-            results[name] = {"sha256": sha256(path), **described(texts, measured(tools, texts))}
     if options.tab:
         say("tab")
         results["tab"] = {
@@ -151,34 +143,17 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def command(options: argparse.Namespace, workers: Collection[str]) -> str:
-    """Return the command without paths of this machine."""
-    parts = ["python -m benchmarks.usefulness.run", *(f"--peer {name}=PYTHON" for name in workers)]
-    parts += [f"--{name} {value}" for name in ("set", "policy") for value in getattr(options, name)]
-    parts += [f"--{name} FILE" for name in ("pupa", "instructions") if getattr(options, name)]
-    parts += ["--tab FOLDER"] * bool(options.tab)
-    parts += [f"--{name}" for name in ("open", "quick") if getattr(options, name)]
-    return " ".join(parts)
-
-
-def parser() -> argparse.ArgumentParser:
+def arguments() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    found = argparse.ArgumentParser(
-        prog="python -m benchmarks.usefulness.run",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    found = parser(__doc__, f"{N_QUICK} texts of each set")
     names = (*prompts.OPEN, *prompts.unread())
     found.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
     found.add_argument("--tab", type=Path, metavar="FOLDER")
-    found.add_argument("--pupa", type=Path, metavar="FILE")
-    found.add_argument("--instructions", type=Path, metavar="FILE")
     found.add_argument("--set", action="append", default=[], choices=names, metavar="NAME")
     found.add_argument(
         "--policy", action="append", default=[], help=f"default: {', '.join(POLICIES)}"
     )
     found.add_argument("--open", action="store_true", help="the sets that may be read")
-    found.add_argument("--quick", action="store_true", help=f"{N_QUICK} texts of each set")
     found.add_argument(
         "--write-floors", action="store_true", help="only measure and write floors.json"
     )
@@ -187,7 +162,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Measure, print, write results/usefulness.json; or write the floors."""
-    line = parser()
+    line = arguments()
     options = line.parse_args()
     if bad := [peer for peer in options.peer if peer.partition("=")[0] not in PEERS]:
         line.error(f"argument --peer: must be NAME=PYTHON of {', '.join(PEERS)}, got {bad[0]!r}")
@@ -201,8 +176,7 @@ def main() -> int:
     results = all_results(options, workers)
     for worker in workers.values():
         worker.close()
-    print(main_table(results))
-    print(write("usefulness", command(options, workers), results))
+    write("usefulness", results)
     return 0
 
 

@@ -19,54 +19,27 @@ Outputs:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
+from models.build.graph import FLOAT, INT32, INT64, Graph, Value
 from sanitizer.lm import BLOCK, ModelShape, Place, layout, linears
 
 WEIGHTS = "weights.bin"
 FAST, EXACT = 4, 1
 """Accuracy levels of MatMulNBits: inputs rounded to 8 bits per block, or float32."""
-_CONTRIB = "com.microsoft"
-_CONTRIB_OPS = {
-    "GroupQueryAttention",
-    "MatMulNBits",
-    "QuickGelu",
-    "SkipSimplifiedLayerNormalization",
-}
 _TYPES = {"|u1": TensorProto.UINT8, "<f4": TensorProto.FLOAT}
 
 
-class Graph:
-    """Nodes and constants collected so far."""
+class CausalGraph(Graph):
+    """A graph whose large tensors are places in WEIGHTS."""
 
     def __init__(self, shape: ModelShape, accuracy: int) -> None:
+        super().__init__()
         self.shape, self.accuracy = shape, accuracy
-        self.nodes: list[onnx.NodeProto] = []
-        self.constants = [_external(name, place) for name, place in layout(shape).items()]
-
-    def constant(self, name: str, value: Any) -> str:
-        """Add a small constant; return its name."""
-        self.constants.append(numpy_helper.from_array(np.asarray(value), name))
-        return name
-
-    def node(
-        self,
-        op: str,
-        inputs: list[str],
-        name: str,
-        outputs: list[str] | None = None,
-        **attributes: Any,
-    ) -> str:
-        """Add one operation; return the name of its result, `name` unless `outputs` is given."""
-        domain = _CONTRIB if op in _CONTRIB_OPS else ""
-        self.nodes.append(
-            helper.make_node(op, inputs, outputs or [name], name=name, domain=domain, **attributes)
-        )
-        return name
+        for name, place in layout(shape).items():
+            self.constants[name] = _external(name, place)
 
     def blocks(self, x: str, weights: str, name: str, bits: int, size: tuple[int, int]) -> str:
         """Multiply x, float [rows, inputs], by quantized blocks; size: (outputs, inputs)."""
@@ -100,7 +73,7 @@ def _external(name: str, place: Place) -> onnx.TensorProto:
 
 def build(shape: ModelShape, accuracy: int) -> onnx.ModelProto:
     """Build the model; accuracy: FAST or EXACT."""
-    g = Graph(shape, accuracy)
+    g = CausalGraph(shape, accuracy)
     g.constant("end", [-1])
     g.constant("rows", [-1, shape.width])
     for n in sorted({size[1] for size in linears(shape).values()}):
@@ -118,7 +91,7 @@ def build(shape: ModelShape, accuracy: int) -> onnx.ModelProto:
     return _model(g)
 
 
-def _by_block(g: Graph, n: int) -> None:
+def _by_block(g: CausalGraph, n: int) -> None:
     """Add float [n, n / BLOCK], one where the input belongs to the block, made while loading.
 
     A product with it is faster than ReduceSum.
@@ -133,7 +106,7 @@ def _by_block(g: Graph, n: int) -> None:
     )
 
 
-def _rotations(g: Graph) -> None:
+def _rotations(g: CausalGraph) -> None:
     """Add cosines and sines, float [n_positions, head / 2]; onnxruntime computes them once, when it
     loads the graph.
     """
@@ -146,7 +119,7 @@ def _rotations(g: Graph) -> None:
     g.node("Sin", [angles], "sin")
 
 
-def _embedded(g: Graph) -> str:
+def _embedded(g: CausalGraph) -> str:
     """Add the lookup of table rows: d (q - 128)."""
     ids = g.node("Reshape", ["input_ids", "end"], "ids")
     levels = g.node(
@@ -162,7 +135,7 @@ def _embedded(g: Graph) -> str:
     return g.node("Reshape", [g.node("Mul", [centred, scale], "embed.blocks"), "rows"], "embed")
 
 
-def _norm(g: Graph, x: str, pending: str, name: str) -> tuple[str, str]:
+def _norm(g: CausalGraph, x: str, pending: str, name: str) -> tuple[str, str]:
     """Add the norm of x + pending; return its name and that of the sum."""
     out, total, eps = f"{name}.out", f"{name}.sum", g.shape.eps
     if not pending:
@@ -178,7 +151,7 @@ def _norm(g: Graph, x: str, pending: str, name: str) -> tuple[str, str]:
     return out, total
 
 
-def _layer(g: Graph, i: int, x: str, pending: str) -> tuple[str, str]:
+def _layer(g: CausalGraph, i: int, x: str, pending: str) -> tuple[str, str]:
     """Add one layer; leave its last addition pending for the next norm.
 
     The last layer continues with the requested positions only.
@@ -196,7 +169,7 @@ def _layer(g: Graph, i: int, x: str, pending: str) -> tuple[str, str]:
     return x, g.linear(inner, f"{i}.down", sizes["down"])
 
 
-def _attention(g: Graph, i: int, qkv: str) -> str:
+def _attention(g: CausalGraph, i: int, qkv: str) -> str:
     inputs = [
         g.node("Reshape", [qkv, "batched"], f"{i}.batched"),
         "",
@@ -217,24 +190,21 @@ def _attention(g: Graph, i: int, qkv: str) -> str:
     return g.node("Reshape", [f"{i}.attended", "rows"], f"{i}.flat")
 
 
-def _model(g: Graph) -> onnx.ModelProto:
-    info = helper.make_tensor_value_info
-    inputs = [
-        info("input_ids", TensorProto.INT64, ["batch", "length"]),
-        info("last", TensorProto.INT32, ["batch"]),
-        info("longest", TensorProto.INT32, []),
-        info("at", TensorProto.INT64, ["n"]),
-        info("scored", TensorProto.INT64, ["m"]),
-    ]
-    outputs = [
-        info("hidden", TensorProto.FLOAT, ["n", g.shape.width]),
-        info("logits", TensorProto.FLOAT, ["m", g.shape.n_vocabulary]),
-    ]
-    cache: list[str | int] = ["batch", g.shape.n_kv_heads, "capacity", g.shape.head]
+def _model(g: CausalGraph) -> onnx.ModelProto:
+    inputs: dict[str, Value] = {
+        "input_ids": (INT64, ["batch", "length"]),
+        "last": (INT32, ["batch"]),
+        "longest": (INT32, []),
+        "at": (INT64, ["n"]),
+        "scored": (INT64, ["m"]),
+    }
+    outputs: dict[str, Value] = {
+        "hidden": (FLOAT, ["n", g.shape.width]),
+        "logits": (FLOAT, ["m", g.shape.n_vocabulary]),
+    }
+    cache: Value = (FLOAT, ["batch", g.shape.n_kv_heads, "capacity", g.shape.head])
     for i in range(g.shape.n_layers):
         for kind in ("key", "value"):
-            inputs.append(info(f"past_{kind}.{i}", TensorProto.FLOAT, cache))
-            outputs.append(info(f"present_{kind}.{i}", TensorProto.FLOAT, cache))
-    graph = helper.make_graph(g.nodes, "causal-lm", inputs, outputs, g.constants)
-    opsets = [helper.make_opsetid("", 18), helper.make_opsetid(_CONTRIB, 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+            inputs[f"past_{kind}.{i}"] = cache
+            outputs[f"present_{kind}.{i}"] = cache
+    return g.model("causal-lm", inputs, outputs, opset=18)

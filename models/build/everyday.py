@@ -169,66 +169,30 @@ def _said(source: str) -> Iterator[str]:
     yield found
 
 
-COLLECTIONS = (
-    Collection(
-        "yizhongw+self-instruct",
-        "github:yizhongw/self-instruct@0b26cca data/finetuning/t0_train_50k",
-        "Apache-2.0",
-        _tasks,
-    ),
-    Collection(
-        "google-research-datasets+dstc8-schema-guided-dialogue",
-        "github:google-research-datasets/dstc8-schema-guided-dialogue@e852981",
-        "CC BY-SA 4.0",
-        _schema,
-    ),
-    Collection(
-        "google-research-datasets+Taskmaster",
-        "github:google-research-datasets/Taskmaster@d92cb6a TM-4-2024",
-        "CC BY 4.0",
-        _taskmaster,
-    ),
-    Collection(
-        "alexa+Topical-Chat",
-        "github:alexa/Topical-Chat@7c93922 conversations",
-        "CDLA-Sharing-1.0",
-        _topical,
-    ),
-    Collection("abachaa+MedQuAD", "github:abachaa/MedQuAD@577bd37", "CC BY 4.0", _health),
-    Collection("pubmedqa+pubmedqa", "github:pubmedqa/pubmedqa@1cbae8e", "MIT", _abstracts),
-    Collection(
-        "openai+grade-school-math", "github:openai/grade-school-math@3101c7d", "MIT", _problems
-    ),
-    Collection(
-        "PolyAI-LDN+task-specific-datasets",
-        "github:PolyAI-LDN/task-specific-datasets@57ec275 banking_data",
-        "CC BY 4.0",
-        _requests,
-    ),
-    Collection(
-        "basecamp+handbook",
-        "github:basecamp/handbook@c953606",
-        "none stated there; leave it out of the next training",
-        _markdown,
-    ),
-    Collection("18F+handbook", "github:18F/handbook@1e49556", "CC0-1.0", _markdown),
-    Collection(
-        "alphagov+govuk-developer-docs",
-        "github:alphagov/govuk-developer-docs@972d1b4",
-        "MIT",
-        _markdown,
-    ),
-    Collection("github+site-policy", "github:github/site-policy@1299259", "CC0-1.0", _markdown),
-    Collection("rust-lang+book", "github:rust-lang/book@9175448", "MIT or Apache-2.0", _markdown),
-    Collection("django-5.2.8", "pypi:django@5.2.8", "BSD-3-Clause", _programs),
-    Collection("sqlalchemy-2.0.44", "pypi:sqlalchemy@2.0.44", "MIT", _programs),
-    Collection("celery-5.5.3", "pypi:celery@5.5.3", "BSD-3-Clause", _programs),
-    Collection("sphinx-8.2.3", "pypi:sphinx@8.2.3", "BSD-2-Clause", _programs),
-    Collection("twisted-25.5.0", "pypi:twisted@25.5.0", "MIT", _programs),
-    Collection(
-        "docutils-0.22.2", "pypi:docutils@0.22.2", "public domain, BSD and others", _programs
-    ),
-)
+READERS: dict[str, Callable[[Path], Iterator[str]]] = {
+    "tasks": _tasks,
+    "schema": _schema,
+    "taskmaster": _taskmaster,
+    "topical": _topical,
+    "health": _health,
+    "abstracts": _abstracts,
+    "problems": _problems,
+    "requests": _requests,
+    "markdown": _markdown,
+    "programs": _programs,
+}
+
+
+def _collections() -> tuple[Collection, ...]:
+    lines = Path(__file__).with_name("collections.tsv").read_text("utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    return tuple(
+        Collection(folder, pin, licence, READERS[reader]) for folder, reader, licence, pin in rows
+    )
+
+
+COLLECTIONS = _collections()
+"""What is read, a line each in collections.tsv."""
 
 
 def filled(folder: Path, n: int = N_FILLED) -> Iterator[str]:

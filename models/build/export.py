@@ -10,6 +10,7 @@ depends on another text of the batch. Operators are ONNX 17 and ONNX Runtime's o
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from models.build.encoder import EPS, LEVELS, N_HEADS, N_LAYERS, WIDTH
+from models.build.graph import FLOAT, INT64, Graph, Value
 
 Array = NDArray[np.float32]
 STATES = (1, 3, 5)
 """Layers whose inputs are outputs of the graph."""
-ROWS = "rows"
 GELU_ZERO = 32
 """What 0 is rounded to after GELU, whose least value is -.17: most of the range is for above 0."""
 GELU_LEAST = 0.17
@@ -39,38 +40,16 @@ def quantized_rows(matrix: Array, levels: int = 127) -> tuple[NDArray[np.int8], 
     return np.rint(matrix / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
-class GraphBuilder:
-    """Nodes and initializers collected so far.
-
-    Args:
-        exact: "float32" keeps all matrices. "rows": int8 weights with a scale for each output,
-            int8 inputs with one for each token. Otherwise inputs with one scale for the whole
-            tensor, except in these parts (such as "ffn2", or "3.ffn2" for one layer), whose weights
-            and inputs are scaled by blocks of 32.
+class GraphBuilder(Graph):
+    """A graph of int8 products: weights with a scale for each output, inputs with one for each
+    row.
     """
 
-    def __init__(self, exact: str | frozenset[str]) -> None:
-        self.exact = exact
-        self.nodes: list[onnx.NodeProto] = []
-        self.initializers: list[onnx.TensorProto] = []
-        self._shared: set[str] = set()
-
-    def constant(self, name: str, array: NDArray[np.generic]) -> str:
-        self.initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
-
-    def node(
-        self, op: str, inputs: list[str], output: str, domain: str = "", **attributes: Any
+    def constant(
+        self, name: str, value: NDArray[np.generic] | np.generic | Sequence[Any] | float
     ) -> str:
-        self.nodes.append(
-            helper.make_node(op, inputs, [output], name=output, domain=domain, **attributes)
-        )
-        return output
-
-    def linear(self, x: str, name: str, weight: Array, bias: Array) -> str:
-        """Add x @ weight.T + bias, weight float32 [n_out, n_in]; return the result's name."""
-        b = self.constant(name + ".bias", bias)
-        return self.node("Add", [self.product(x, name, weight), b], name)
+        """Add a constant; a single value as an array of one, as the shipped graphs have it."""
+        return super().constant(name, np.atleast_1d(value))
 
     def product(self, x: str, name: str, weight: Array, after_gelu: bool = False) -> str:
         """Add x @ weight.T, x float32 [rows, n_in], weight float32 [n_out, n_in]; return its name.
@@ -79,18 +58,16 @@ class GraphBuilder:
             x: name of the input. name: of the part. weight: the matrix.
             after_gelu: x has no values below -GELU_LEAST.
         """
-        result = name + ".product"
-        if self.exact == "float32":
-            return self.node("MatMul", [x, self.constant(name + ".weight", weight.T)], result)
-        part = name.removeprefix("layers.")
-        if self.exact != ROWS and (part in self.exact or name.rsplit(".", 1)[-1] in self.exact):
-            return self._blockwise(x, name, weight, "", output=result)
         q, scale = quantized_rows(weight, LEVELS)
-        w, s = self.constant(name + ".weight", q.T), self.constant(name + ".scale", scale)
-        if self.exact != ROWS:
-            inputs = [x, w, s]
-            return self.node("DynamicQuantizeMatMul", inputs, result, domain="com.microsoft")
-        return self.by_rows(x, name, (w, s), after_gelu)
+        weights = self.constant(name + ".weight", q.T), self.constant(name + ".scale", scale)
+        return self.by_rows(x, name, weights, after_gelu)
+
+    def biased(self, x: str, name: str, weights: Mapping[str, Array]) -> str:
+        """Add x @ weight.T + bias of a part; return its name."""
+        product = self.product(x, name, weights[name + ".weight"])
+        return self.node(
+            "Add", [product, self.constant(name + ".bias", weights[name + ".bias"])], name
+        )
 
     def by_rows(self, x: str, name: str, weights: tuple[str, str], after_gelu: bool) -> str:
         """Add the product with inputs quantized row by row."""
@@ -103,8 +80,7 @@ class GraphBuilder:
             ("unit", np.array(1, np.float32)),
             ("last", np.array([1])),
         ):
-            if key not in self._shared:
-                self._shared.add(self.constant(key, value))
+            self.constant(key, value)
         size = x if after_gelu else self.node("Abs", [x], name + ".abs")
         furthest = self.node("ReduceMax", [size], name + ".max", axes=[-1], keepdims=0)
         scale = self.node("Mul", [furthest, f"top.{zero}"], name + ".rows.wanted")
@@ -114,26 +90,9 @@ class GraphBuilder:
         zeros = self.node("ConstantOfShape", [shape], name + ".rows.zeros", value=value)
         q = self.node("QuantizeLinear", [x, scale, zeros], name + ".rows.q", axis=0)
         inputs = [q, weights[0], "unit", weights[1], f"zero.{zero}"]
-        own = "com.microsoft"
-        product = self.node("MatMulIntegerToFloat", inputs, name + ".rows.product", domain=own)
+        product = self.node("MatMulIntegerToFloat", inputs, name + ".rows.product")
         column = self.node("Unsqueeze", [scale, "last"], name + ".rows.column")
         return self.node("Mul", [product, column], name + ".product")
-
-    def _blockwise(self, x: str, name: str, weight: Array, bias: str, output: str = "") -> str:
-        (n_out, n_in), block = weight.shape, 32
-        blocks = weight.reshape(n_out, n_in // block, block)
-        scale = np.maximum(np.abs(blocks).max(axis=2), 1e-8) / 127.0
-        q = (np.rint(blocks / scale[:, :, None]) + 128).astype(np.uint8)
-        w = self.constant(name + ".weight", q)
-        s = self.constant(name + ".scale", scale.astype(np.float32).reshape(-1))
-        shape = {"K": n_in, "N": n_out, "bits": 8, "block_size": block, "accuracy_level": 4}
-        return self.node(
-            "MatMulNBits",
-            [x, w, s, "", "", bias],
-            output or name,
-            domain="com.microsoft",
-            **shape,
-        )
 
 
 def _embed(g: GraphBuilder, weights: dict[str, Array]) -> str:
@@ -159,22 +118,7 @@ def _embed(g: GraphBuilder, weights: dict[str, Array]) -> str:
     begin = g.constant("i0", np.array([0]))
     slots = g.node("Slice", [positions, begin, length, begin], "positions")
     summed = g.node("Add", [words, slots], "embedded")
-    return g.node("Reshape", [norm(g, summed, "norm", weights), "flat"], "rows")
-
-
-def norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array], skip: str = "") -> str:
-    """Add a layer normalization of x, or of x + skip; return the result's name."""
-    scale = g.constant(name + ".weight", weights[name + ".weight"])
-    shift = g.constant(name + ".bias", weights[name + ".bias"])
-    if skip:
-        return g.node(
-            "SkipLayerNormalization",
-            [x, skip, scale, shift],
-            name + ".out",
-            domain="com.microsoft",
-            epsilon=EPS,
-        )
-    return g.node("LayerNormalization", [x, scale, shift], name + ".out", axis=-1, epsilon=EPS)
+    return g.node("Reshape", [g.norm(summed, "norm", weights, EPS), "flat"], "rows")
 
 
 def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: bool) -> str:
@@ -192,19 +136,16 @@ def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: boo
         # Sum, not Add: onnxruntime would fuse Add into SkipLayerNormalization, which takes ten
         # times as long as the two nodes.
         summed = g.node("Sum", [product(source, part), skip, bias(part)], name + part)
-        return norm(g, summed, name + after, weights)
+        return g.norm(summed, name + after, weights, EPS)
 
     flat = product(x, "qkv")
     packed = g.node("Reshape", [flat, "shape.packed"], name + "qkv")
     parts = [f"{name}{p}" for p in "qkv"]
-    g.nodes.append(
-        helper.make_node("Split", [packed, "thirds"], parts, axis=2, name=name + "split")
-    )
+    g.node("Split", [packed, "thirds"], name + "split", outputs=parts, axis=2)
     attended = g.node(
         "MultiHeadAttention",
         [*parts, bias("qkv"), "mask32"],
         name + "attended",
-        domain="com.microsoft",
         num_heads=N_HEADS,
     )
     attended = g.node("Reshape", [attended, "flat"], name + "flat")
@@ -213,7 +154,7 @@ def _layer(g: GraphBuilder, x: str, i: int, weights: dict[str, Array], pick: boo
         x = g.node("Gather", [x, "positions_at"], name + "residual")
     x = added(attended, "out", x, "norm1")
     inner = g.node("Add", [product(x, "ffn1"), bias("ffn1")], name + "ffn1")
-    inner = g.node("Gelu", [inner], name + "gelu", domain="com.microsoft")
+    inner = g.node("Gelu", [inner], name + "gelu")
     x = added(inner, "ffn2", x, "norm2")
     if i + 1 in STATES:
         g.node("Reshape", [x, "shape.states"], f"states_{i + 1}")
@@ -225,8 +166,6 @@ def _head(g: GraphBuilder, x: str, weights: dict[str, Array], outputs: NDArray[n
     once, when it reads the graph: the file holds it once.
     """
     words, bias = weights["words.weight"][outputs], weights["bias"][outputs]
-    if g.exact != ROWS:
-        return g.linear(x, "head", words, bias)
     rows = g.node("Gather", ["words.q", g.constant("head.outputs", outputs)], "head.rows")
     matrix = g.node("Transpose", [rows], "head.weight", perm=[1, 0])
     scale = g.constant("head.scale", quantized_rows(words)[1])
@@ -234,9 +173,7 @@ def _head(g: GraphBuilder, x: str, weights: dict[str, Array], outputs: NDArray[n
     return g.node("Add", [product, g.constant("head.bias", bias)], "head")
 
 
-def build(
-    weights: dict[str, Array], outputs: NDArray[np.int64], exact: str | frozenset[str]
-) -> onnx.ModelProto:
+def build(weights: dict[str, Array], outputs: NDArray[np.int64]) -> onnx.ModelProto:
     """Build the ONNX model.
 
     Inputs: input_ids int64 [batch, length]; attention_mask int64 [batch, length], 1 at real tokens;
@@ -247,9 +184,8 @@ def build(
     Args:
         weights: state-dict arrays by name.
         outputs: int64 [n_outputs], output token ids.
-        exact: as for `GraphBuilder`.
     """
-    g = GraphBuilder(exact)
+    g = GraphBuilder()
     g.constant("flat", np.array([-1, WIDTH]))
     g.constant("thirds", np.array([WIDTH] * 3))
     g.node("Cast", ["attention_mask"], "mask32", to=TensorProto.INT32)
@@ -259,31 +195,17 @@ def build(
         g.node("Concat", sizes, "shape." + key, axis=0)
     for i in range(N_LAYERS):
         x = _layer(g, x, i, weights, pick=i == N_LAYERS - 1)
-    x = g.linear(x, "transform", weights["transform.weight"], weights["transform.bias"])
-    x = norm(g, g.node("Gelu", [x], "transform.gelu", domain="com.microsoft"), "head_norm", weights)
+    x = g.biased(x, "transform", weights)
+    x = g.norm(g.node("Gelu", [x], "transform.gelu"), "head_norm", weights, EPS)
     g.node("Identity", [x], "states")
     g.node("Identity", [_head(g, x, weights, outputs)], "logits")
-    whole: list[str | int | None] = ["batch", "length", WIDTH]
-    graph = helper.make_graph(
-        g.nodes,
+    text: Value = (INT64, ["batch", "length"])
+    return g.model(
         "masked-lm",
-        [
-            helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "length"]),
-            helper.make_tensor_value_info("attention_mask", TensorProto.INT64, ["batch", "length"]),
-            helper.make_tensor_value_info("positions_at", TensorProto.INT64, ["n"]),
-        ],
-        [
-            helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", len(outputs)]),
-            helper.make_tensor_value_info("states", TensorProto.FLOAT, ["n", WIDTH]),
-            *(
-                helper.make_tensor_value_info(f"states_{i}", TensorProto.FLOAT, whole)
-                for i in STATES
-            ),
-        ],
-        g.initializers,
+        {"input_ids": text, "attention_mask": text, "positions_at": (INT64, ["n"])},
+        {"logits": (FLOAT, ["n", len(outputs)]), "states": (FLOAT, ["n", WIDTH])}
+        | {f"states_{i}": (FLOAT, ["batch", "length", WIDTH]) for i in STATES},
     )
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 def save(model: onnx.ModelProto, folder: Path) -> None:

@@ -7,7 +7,9 @@ saturate.
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
+
+from models.build.graph import FLOAT, Graph, Value
 
 N_INPUTS, N_OUTPUTS = 16, 16
 LARGEST = 127
@@ -17,19 +19,12 @@ def build() -> bytes:
     """Build one product as in the masked model: inputs rounded to unsigned bytes, times the largest
     weights.
     """
+    g = Graph()
     weights = np.full((N_INPUTS, N_OUTPUTS), LARGEST, np.int8)
-    constants = [
-        numpy_helper.from_array(weights, "w"),
-        numpy_helper.from_array(np.full((), 1, np.float32), "s"),
-    ]
-    node = helper.make_node("DynamicQuantizeMatMul", ["x", "w", "s"], ["y"], domain="com.microsoft")
-    values = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", N_INPUTS])
-        for name in ("x", "y")
-    ]
-    graph = helper.make_graph([node], "probe", values[:1], values[1:], constants)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    found: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString(
+    inputs = ["x", g.constant("w", weights), g.constant("s", np.full((), 1, np.float32))]
+    g.nodes.append(helper.make_node("DynamicQuantizeMatMul", inputs, ["y"], domain="com.microsoft"))
+    value: Value = (FLOAT, ["n", N_INPUTS])
+    found: bytes = g.model("probe", {"x": value}, {"y": value}).SerializeToString(
         deterministic=True
     )
     return found

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import log
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.common.intervals import interval, replicates, summary
 from benchmarks.common.sentences import Sentiment
-from benchmarks.frontier.cells import Cells, Circumstances
 from benchmarks.frontier.claims import (
     Claim,
     at_equal_attack,
@@ -21,7 +23,7 @@ from benchmarks.frontier.claims import (
     difference,
 )
 from benchmarks.frontier.mechanisms import draws, exact_epsilon
-from benchmarks.frontier.settings import Setting
+from benchmarks.frontier.run import Setting, Size, groups
 from sanitizer.risk.posterior import Likelihood
 
 
@@ -112,12 +114,6 @@ def test_our_curve_is_never_extended() -> None:
     assert at_equal_attack([low, high, entry("x", 5, [0.9], [0.8])], "Cape certified") == []
 
 
-def test_entries_of_different_settings_have_different_names() -> None:
-    names = {Setting("a", "santext", e).key(40, d, "model") for e in (1.0, 2.0) for d in (1, 2)}
-    assert len(names) == 4
-    assert Setting("another curve", "santext", 1.0).key(40, 1, "model") in names
-
-
 def test_sentiment_learns_what_is_separable() -> None:
     random = np.random.default_rng(1)
     x = random.normal(size=(200, 3)).astype(np.float32)
@@ -173,25 +169,30 @@ def test_means_that_were_nowhere_measured_are_left_out() -> None:
 def test_what_is_kept_is_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchmarks.frontier.cells.CACHE", tmp_path)
-    cells, wanted = (
-        Cells(Circumstances(size=2), "model"),
-        [(Setting(n, n, 1.0), 1.0) for n in ("a", "b")],
-    )
-    (first, second) = cells.missing(wanted, 2)
-    cells.keep(
-        first, [{"figures": {"cosine": [0.5, v]}, "clean_accuracy": [1.0, 0.0]} for v in (0.0, 1.0)]
-    )
-    assert cells.missing(wanted, 2) == [second]
-    assert cells.read(*wanted[1], n_sentences=2) == ({"cosine": [0.5, 1.0]}, [1.0, 0.0])
+    monkeypatch.setattr("benchmarks.frontier.run.CACHE", tmp_path)
+    monkeypatch.setattr(Size, "sentiment", lambda *_: None)
+    monkeypatch.setattr("benchmarks.frontier.run.SentenceEncoder", lambda: None)
+    monkeypatch.setattr("benchmarks.frontier.run.processes", pool)
+    asked: list[int] = []
 
+    def note(number: int, *_: object) -> int:
+        asked.append(number)
+        return number
 
-def test_cells_of_other_circumstances_are_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("benchmarks.frontier.cells.CACHE", tmp_path)
+    monkeypatch.setattr("benchmarks.frontier.run.measured", note)
+    kept: Any = groups
     wanted = [(Setting("a", "a", 1.0), 1.0)]
-    (job,) = Cells(Circumstances(), "model").missing(wanted, 1)
-    Cells(Circumstances(), "model").keep(job, [{"figures": {}, "clean_accuracy": []}])
-    assert Cells(Circumstances(n_guessed=1), "model").missing(wanted, 1) == [job]
-    assert Cells(Circumstances(), "another model").missing(wanted, 1) == [job]
+    assert kept(4, Size(n_group=2), wanted, 1, "model") == [0, 1]
+    assert kept(6, Size(n_group=2), wanted, 1, "model") == [0, 1, 2]
+    assert asked == [0, 1, 2]
+    same = [(Setting("another curve", "a", 1.0), 1.0)]
+    kept(6, Size(n_group=2), same, 1, "model")
+    assert asked == [0, 1, 2]
+    kept(2, Size(n_group=2, n_guessed=1), wanted, 1, "model")
+    kept(2, Size(n_group=2), wanted, 1, "another model")
+    assert asked == [0, 1, 2, 0, 0]
+
+
+@contextmanager
+def pool(workers: int) -> Iterator[object]:
+    yield SimpleNamespace(map=map)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from benchmarks.frontier.groups import Group, Tools
-from benchmarks.frontier.mechanisms import Makers, Packaged
-from benchmarks.frontier.released import rank
+from benchmarks.frontier.groups import Group, Logits, Tools
+from benchmarks.frontier.measures import rank
+from benchmarks.frontier.mechanisms import Makers
 from sanitizer import Cape
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
+from sanitizer.pipeline import engine_for
 from sanitizer.privacy.dyntext import DynText
+from sanitizer.risk import Likelihood, Likelihoods
 
 WORDS = ("hepatitis", "Leeds", "doctor", "Qwyjibo", "\x00", "zzzzqqq")
 TEXT = "My father Peter has hepatitis and lives in Leeds."
@@ -24,27 +24,14 @@ def tools(model: OnnxMaskedLM) -> Tools:
     return Tools(model, WordPieces(model.folder / "tokenizer.json"))
 
 
+def packaged(mechanism: Cape | DynText, tools: Tools, logits: Logits | None) -> Likelihood:
+    engine = engine_for(mechanism, tools.model, tools.pieces)
+    return Likelihoods(engine, mechanism, tools.model, tools.pieces).table(WORDS, logits)
+
+
 @pytest.fixture(scope="module")
 def group(tools: Tools) -> Group:
     return Group(tools, [(TEXT, 1)], "strict", n_guessed=1, n_inferred=1)
-
-
-@pytest.mark.parametrize("epsilon", [2.0, 5.0, 10.0])
-@pytest.mark.parametrize("demote_self", [True, False])
-@pytest.mark.parametrize("profile", ["staircase", "medoids"])
-def test_two_levels_of_many_words_are_the_packages(
-    tools: Tools, group: Group, epsilon: float, demote_self: bool, profile: str
-) -> None:
-    options: dict[str, Any] = {"demote_self": demote_self, "profile": profile}
-    mechanism, logits = Cape(epsilon, **options), group.places[0][1].released
-    quick = Makers(tools.model, tools.pieces).make("cape certified", epsilon, options)
-    assert not isinstance(quick, Packaged)
-    ours, theirs = (
-        quick.table(WORDS, logits),
-        Packaged(mechanism, tools.model, tools.pieces).table(WORDS, logits),
-    )
-    assert ours.outputs.tolist() == theirs.outputs.tolist()
-    assert ours.p == pytest.approx(theirs.p, rel=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 10.0, 14.0])
@@ -53,38 +40,8 @@ def test_published_cape_at_any_epsilon_is_the_packages(
 ) -> None:
     mechanism, logits = Cape(epsilon, variant="published"), group.places[0][1].original
     quick = Makers(tools.model, tools.pieces).make("cape published", epsilon, {})
-    assert not isinstance(quick, Packaged)
-    ours, theirs = (
-        quick.table(WORDS, logits),
-        Packaged(mechanism, tools.model, tools.pieces).table(WORDS, logits),
-    )
+    ours, theirs = quick.table(WORDS, logits), packaged(mechanism, tools, logits)
     assert np.abs(ours.p / theirs.p - 1).max() < 1e-9
-
-
-@pytest.mark.parametrize(
-    ("variant", "epsilon", "options"),
-    [
-        ("certified", 2.0, {}),
-        ("certified", 10.0, {"density": "global"}),
-        ("published", 2.0, {}),
-        pytest.param("certified", 10.0, {"list_size": "fixed"}, marks=pytest.mark.slow),
-        pytest.param("published", 10.0, {}, marks=pytest.mark.slow),
-        pytest.param("certified", 10.0, {}, marks=pytest.mark.slow),
-        pytest.param("published", 10.0, {"density": "global"}, marks=pytest.mark.slow),
-        pytest.param("published", 10.0, {"list_size": "fixed"}, marks=pytest.mark.slow),
-    ],
-)
-def test_dyntexts_mixture_is_the_packages(
-    tools: Tools, variant: str, epsilon: float, options: dict[str, Any]
-) -> None:
-    mechanism = DynText(epsilon, variant=variant, **options)
-    quick = Makers(tools.model, tools.pieces).make(f"dyntext {variant}", epsilon, options)
-    assert not isinstance(quick, Packaged)
-    ours, theirs = (
-        quick.table(WORDS, None),
-        Packaged(mechanism, tools.model, tools.pieces).table(WORDS, None),
-    )
-    assert ours.p == pytest.approx(theirs.p, rel=1e-9, abs=1e-15)
 
 
 def test_a_tables_words_do_not_depend_on_what_was_asked_before(tools: Tools, group: Group) -> None:

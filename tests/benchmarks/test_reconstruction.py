@@ -29,7 +29,7 @@ def test_what_a_mechanism_shows_is_found(reader: Reader, group: Group) -> None:
     """Randomized response over all of Y at epsilon 60 releases every word of Y as it is."""
     makers = Makers(reader.tools.model, reader.tools.pieces)
     subject = makers.make("randomized response", 60.0, {})
-    hits = Attack(reader, group, 0, subject, slow=False).hits()
+    hits = Attack(reader, group, 0, subject).hits()
     assert set(hits) == set(NAMES)
     for name in ("output itself", "best guess", "neighbours", "joint", "all else known"):
         assert all(hits[name]), name
@@ -41,7 +41,7 @@ def test_what_tells_nothing_leaves_the_prior(reader: Reader, group: Group) -> No
     """At an epsilon of almost 0 the guess is the prior's."""
     makers = Makers(reader.tools.model, reader.tools.pieces)
     subject = makers.make("randomized response", 1e-9, {"n_shortlist": 100})
-    hits = Attack(reader, group, 0, subject, slow=False).hits()
+    hits = Attack(reader, group, 0, subject).hits()
     assert hits["best guess"] == hits["context alone"]
     assert hits["all else known"] == hits["all else, unseen"]
 

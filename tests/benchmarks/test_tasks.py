@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.report.tasks import section
-from benchmarks.usefulness import checked
 from benchmarks.usefulness.checked import TASKS, Numbered, Preset, Sent, done, original, shares
-from benchmarks.usefulness.tasks import NotAnswered, Task, amount, json_is, runs, same
+from benchmarks.usefulness.tasks import NotAnswered, Task, amount, checker
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
 
@@ -29,12 +27,28 @@ def test_the_script_does_every_task_from_the_original_and_none_from_nothing(task
     assert not done(task, None, task.answer)
 
 
-def test_checks_tell_right_from_wrong() -> None:
-    assert same("a b")(" a\n b ")
-    assert json_is({"n": 1})('{"n": "1"}')
-    assert not json_is({"n": 1})("{n: 1}")
-    assert runs(lambda names: names["x"] == 1)("x = 1")
-    assert not runs(lambda names: names["x"] == 1)("x =")
+@pytest.mark.parametrize(
+    ("form", "right", "wrong"),
+    [
+        ({"same": "a b"}, " a\n b ", "b a"),
+        ({"one of": ["1", "2"]}, " 2", "3"),
+        ({"holds": ["a b", "c"]}, "c, a\nb", "a b"),
+        ({"mentions": ["Ann"]}, "ann", "bob"),
+        ({"json": {"n": 1}}, '{"n": "1"}', "{n: 1}"),
+        ({"runs": {"x": 1}}, "x = 1", "x ="),
+        ({"csv": [["a", "b"]]}, "a,b", "a;b"),
+        ({"sql": "CREATE TABLE t (a)", "rows": []}, "SELECT * FROM t", "SELECT FROM"),
+        ({"sql": "CREATE TABLE t (a)", "rows": [[1]], "then": "SELECT a FROM t"},
+         "INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (2)"),
+    ],
+)  # fmt: skip
+def test_checks_tell_right_from_wrong(form: dict[str, Any], right: str, wrong: str) -> None:
+    check = checker(form)
+    assert check(right)
+    assert not check(wrong)
+
+
+def test_an_amount_is_read_and_a_placeholder_is_none() -> None:
     assert amount("£1,250.50") == 1250.5
     with pytest.raises(NotAnswered):
         amount("<MONEY_1>")
@@ -65,18 +79,3 @@ def test_open_tasks_are_done_under_the_presets(model: OnnxMaskedLM) -> None:
     assert found["identifiers"] == 34, "two spellings of an address are not told to be one"
     assert found["deidentify"] >= 27
     assert found["balanced"] >= 25
-
-
-def test_the_model_answers_what_was_sent() -> None:
-    class Scripted:
-        def __call__(self, sent: str) -> str:
-            return "The customer wants to return the shoes."
-
-    (task,) = [task for task in TASKS["open"] if task.name == "shoes"]
-    model: Any = Scripted()
-    found = checked.by_model([task], {"original": (original, 1)}, model)
-    assert found == {"original": {"shoes": 1.0}}
-
-
-def test_the_report_has_a_row_for_each_tool() -> None:
-    assert "| balanced |" in section()

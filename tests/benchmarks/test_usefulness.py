@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import subprocess
 import sys
@@ -12,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.__main__ import COMMANDS
-from benchmarks.report.usefulness import classes_table, in_words, percent, title
+from benchmarks.peers.tools import TOOLS
+from benchmarks.report import views
 from benchmarks.usefulness import prompts, run, tab
 from benchmarks.usefulness.measure import Peer, Preset, covering, figures, measured, shares
-from benchmarks.usefulness.prompts import HELD, OPEN, instructions, labelled, pupa, unread
-from benchmarks.usefulness.table import details, main_table
-from benchmarks.usefulness.tools import TOOLS
+from benchmarks.usefulness.prompts import HELD, OPEN, labelled, unread
 from sanitizer import Policy
 from sanitizer.risk import LabelledText, Stretch, Treated, unmarked
 
@@ -70,15 +67,13 @@ def test_old_sets_are_english_but_for_the_foreign_one() -> None:
 def test_only_the_named_sets_and_policies_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: labelled(name)[:3] for name in ("dev", "foreign_odd")}
     monkeypatch.setattr(prompts, "labelled", few.__getitem__)
-    parse = run.parser().parse_args
+    parse = run.arguments().parse_args
     options = parse("--set dev --policy identifiers --set foreign_odd --set dev".split())
     results = run.all_results(options, {})
     assert list(results["sets"]) == list(results["sha256"]) == ["dev", "foreign_odd"]
     assert results["groups"]["open sets"]["n_texts"] == 6
     assert sum(found["n_texts"] for found in results["languages"].values()) == 3
     assert list(results["sets"]["dev"]["tools"]) == ["identifiers"]
-    assert "| names, whole: open sets | - | - | " in main_table(results)
-    assert "--set dev" in run.command(options, [])
 
 
 def test_what_was_hidden_has_intervals_over_texts() -> None:
@@ -120,11 +115,11 @@ class ScriptedWorker:
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         kinds = (("Leeds", "GPE"), ("Friday", "DATE"))
-        text = request["text"]
+        (text,) = request["texts"]
         spans = [
             (text.index(w), text.index(w) + len(w), kind, 1.0) for w, kind in kinds if w in text
         ]
-        return {"spans": spans, "seconds": 0.5}
+        return {"spans": [spans], "seconds": 0.5}
 
 
 def test_a_variant_of_a_peer_keeps_some_types_only() -> None:
@@ -132,7 +127,7 @@ def test_a_variant_of_a_peer_keeps_some_types_only() -> None:
     text = "Leeds on Friday"
     assert len(Peer(worker)(text).stretches) == 2
     assert Peer(worker, run.NAMES_OF_SPACY)(text).stretches == (Stretch(0, 5, ""),)
-    assert set(run.VARIANTS) == set(run.PEERS) == set(TOOLS)
+    assert set(run.VARIANTS) == set(run.PEERS) <= set(TOOLS)
 
 
 def test_a_peer_whose_environment_lacks_it_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,35 +147,6 @@ def test_what_cannot_be_measured_is_refused(given: str, said: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 2
     assert said in done.stderr
-
-
-def test_peers_and_files_are_handed_on_by_the_entry() -> None:
-    (step,) = COMMANDS["usefulness"]
-    assert step.arguments({}) == []
-    given = {"spacy": "p", "pupa": "f", "tab": "t", "xllamacpp": "x"}
-    assert step.arguments(given) == ["--peer", "spacy=p", "--pupa", "f", "--tab", "t"]
-
-
-def test_private_units_are_found_in_any_case_as_whole_words(tmp_path: Path) -> None:
-    path = tmp_path / "pupa.csv"
-    with path.open("w", encoding="utf-8", newline="") as lines:
-        writer = csv.DictWriter(lines, ["user_query", "pii_units"])
-        writer.writeheader()
-        writer.writerow(
-            {"user_query": "Ann asked ANN\nLEE and Annie", "pii_units": "ann lee||Ann||Bob"}
-        )
-    (found,) = pupa(path)
-    assert [span[:2] for span in found.spans] == [(0, 3), (10, 17)]
-    counts = figures(measured({"tool": hiding("Ann", "and")}, [found])["tool"])["measures"]
-    assert counts["all but facts, whole"]["mean"] == 0.5
-    assert counts["visible words beside a span changed"]["mean"] == pytest.approx(1 / 3)
-
-
-def test_instructions_are_read_with_their_inputs(tmp_path: Path) -> None:
-    path = tmp_path / "some.jsonl"
-    row = {"instruction": "Sort this.", "instances": [{"input": "b a", "output": "a b"}]}
-    path.write_text(json.dumps(row) + "\n", "utf-8")
-    assert [each.text for each in instructions(path)] == ["Sort this.\n\nb a"]
 
 
 TAB_TEXT = "Mr Zorblax Quill of Wexcombe saw Quill there."
@@ -229,28 +195,19 @@ def results_of(name: str) -> dict[str, Any]:
     }
 
 
-def test_the_main_table_has_a_row_for_each_measure_and_place() -> None:
+def test_tables_have_a_cell_for_each_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     results = results_of("held")
-    lines = main_table(results).splitlines()
-    assert lines[0] == "|  | by rules | aim | balanced | presidio |"
-    assert len({line.count("|") for line in lines}) == 1
-    assert "| names, whole: held sets | .86 to .95 | .97 | .333 | .333 |" in lines
-    unmoved = "texts with nothing private changed: public knowledge"
-    assert f"| {unmoved} | 52 of 60 | 5 of 60 | 1 of 1 | 0 of 1 |" in lines
-    assert "| all but facts, whole: de | .69 to .78 | .93 | .000 | 1.000 |" in lines
-    assert "| times Presidio's | 2.1 | 1.0 | 1.00 | 1.00 |" in lines
-
-
-def test_the_tables_of_details_have_a_row_for_each_part_and_tool() -> None:
-    results = results_of("held")
-    lines = details(results["sets"], ["balanced", "presidio"]).splitlines()
-    assert [line.split(" | ")[:2] for line in lines[2:4]] == [
-        ["| held", "balanced"],
-        ["| held", "presidio"],
-    ]
-    assert len({line.count("|") for line in lines}) == 1
-    tools = results["groups"]["held sets"]["tools"]
-    assert "| PERSON | 2 | 50 (0 to 100) | 50 (0 to 100) |" in classes_table(tools)
-    assert "balanced hides 33% of the spans" in title(tools)
-    assert in_words(results).startswith("On 3 prompts that nobody read:")
-    assert percent(None) == "-"
+    monkeypatch.setattr(views, "load", lambda name: {"results": results})
+    assert views.names_of_tools() == "balanced | presidio"
+    assert views.reached()["held sets"]["names, whole"] == ".333 | .333"
+    unmoved = "texts with nothing private changed"
+    assert views.reached()["t01_public"][unmoved] == "1 of 1 | 0 of 1"
+    german = next(views.languages())
+    assert (german["what"], german["cells"]) == ("all but facts, whole: de", ".000 | 1.000")
+    assert views.times_of_presidio() == "1.00 | 1.00"
+    rows = [(row["name"], row["tool"]) for row in views.details()]
+    assert rows[:2] == [("held", "balanced"), ("held", "presidio")]
+    assert rows[-1] == ("de", "balanced")
+    person = next(row for row in views.by_class() if row["class"] == "PERSON")
+    assert person["cells"] == "50 (0 to 100) | 50 (0 to 100)"
+    assert views.told() == "3 prompts that nobody read"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,6 @@ from benchmarks.privacy.bodies import Bodies, Planted
 from benchmarks.privacy.fuzzing import (
     Fault,
     Fuzzer,
-    Results,
     check_structure,
     forms,
     fuzzed,
@@ -199,15 +196,3 @@ def test_a_coded_line_end_is_no_part_of_an_address() -> None:
 def test_keys_of_sure_prefixes_need_no_digit() -> None:
     key = "sk-proj-" + "AbCdEfGhIjKlMnOpQrSt" * 2
     assert json.loads(send(chat(f"use {key}")).body)["messages"][0]["content"] == "use <KEY_1>"
-
-
-def test_blocks_of_bodies_add_up_and_are_not_run_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SANITIZER_BENCHMARK_RESULTS", str(tmp_path))
-    for seed in (3, 1):
-        Results("identifiers").add(seed, Counter(bodies=5, sent=seed), [], 0.5)
-    results = json.loads((tmp_path / "fuzzing.json").read_text())["results"]
-    assert Results("identifiers").seeds() == results["seeds"] == [1, 3]
-    assert results["counts"] == {"bodies": 10, "sent": 4}
-    assert Results("balanced").seeds() == []

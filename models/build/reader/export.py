@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, numpy_helper
 
-from models.build.export import ROWS, GraphBuilder
+from models.build.export import GraphBuilder
+from models.build.graph import FLOAT, Value
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS
 
 Array = NDArray[np.float32]
@@ -26,18 +27,6 @@ WEIGHTS = "weights.bin"
 _LARGE = 4096  # bytes from which a tensor goes to the shared file
 
 
-def _norm(g: GraphBuilder, x: str, name: str, weights: dict[str, Array]) -> str:
-    scale = g.constant(name + ".weight", weights[name + ".weight"])
-    shift = g.constant(name + ".bias", weights[name + ".bias"])
-    inputs = [x, scale, shift]
-    return g.node("LayerNormalization", inputs, name + ".out", axis=-1, epsilon=EPSILON)
-
-
-def _biased(g: GraphBuilder, x: str, name: str, weights: dict[str, Array]) -> str:
-    product = g.product(x, name, weights[name + ".weight"])
-    return g.node("Add", [product, g.constant(name + ".bias", weights[name + ".bias"])], name)
-
-
 def _rest(g: GraphBuilder, x: str, seen: str, name: str, weights: dict[str, Array]) -> str:
     """Add what follows attention in a layer; x and the result are [rows, width]."""
 
@@ -46,10 +35,10 @@ def _rest(g: GraphBuilder, x: str, seen: str, name: str, weights: dict[str, Arra
         product = g.product(source, name + part, weights[f"{name}{part}.weight"], part == "fo")
         bias = g.constant(f"{name}{part}.bias", weights[f"{name}{part}.bias"])
         summed = g.node("Sum", [product, skip, bias], name + part)
-        return _norm(g, summed, name + after, weights)
+        return g.norm(summed, name + after, weights, EPSILON)
 
     x = added(seen, "o", x, "n1")
-    inner = g.node("Gelu", [_biased(g, x, name + "fi", weights)], name + "gelu", "com.microsoft")
+    inner = g.node("Gelu", [g.biased(x, name + "fi", weights)], name + "gelu")
     return added(inner, "fo", x, "n2")
 
 
@@ -65,32 +54,37 @@ def view_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
     Input: vectors float32 [n, width], embeddings with positions. Outputs: scores float32
     [n, N_SCORES]; needed float32 [n, eligible]; keys and values float32 [layers, n, width].
     """
-    g = GraphBuilder(ROWS)
+    g = GraphBuilder()
     g.constant("flat", np.array([-1, WIDTH]))
     g.constant("one", np.array([1, -1, WIDTH]))
-    x = _norm(g, "vectors", "n0", weights)
+    x = g.norm("vectors", "n0", weights, EPSILON)
     kept: dict[str, list[str]] = {"k": [], "v": []}
     for i in range(layers):
         name = f"layers.{i}."
         parts = []
         for part in "qkv":
-            flat = _biased(g, x, name + part, weights)
+            flat = g.biased(x, name + part, weights)
             parts.append(g.node("Reshape", [flat, "one"], f"{name}{part}.one"))
             if part != "q":
                 kept[part].append(parts[-1])
-        seen = g.node("MultiHeadAttention", parts, name + "seen", "com.microsoft", num_heads=HEADS)
+        seen = g.node("MultiHeadAttention", parts, name + "seen", num_heads=HEADS)
         x = _rest(g, x, g.node("Reshape", [seen, "flat"], name + "seen.flat"), name, weights)
     _head(g, x, "head", "scores", weights)
     _head(g, x, "need", "needed", weights)
     g.node("Concat", kept["k"], "keys", axis=0)
     g.node("Concat", kept["v"], "values", axis=0)
-    outputs: list[tuple[str, list[str | int]]] = [
-        ("scores", ["n", N_SCORES]),
-        ("needed", ["n", len(ELIGIBLE)]),
-        ("keys", [layers, "n", WIDTH]),
-        ("values", [layers, "n", WIDTH]),
-    ]
-    return _model(g, "view", [("vectors", ["n", WIDTH])], outputs)
+    kept_shape: Value = (FLOAT, [layers, "n", WIDTH])
+    scores: Value = (FLOAT, ["n", N_SCORES])
+    return g.model(
+        "view",
+        {"vectors": (FLOAT, ["n", WIDTH])},
+        {
+            "scores": scores,
+            "needed": (FLOAT, ["n", len(ELIGIBLE)]),
+            "keys": kept_shape,
+            "values": kept_shape,
+        },
+    )
 
 
 def runs_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
@@ -100,7 +94,7 @@ def runs_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
     -10000 at padding; keys and values as `view_graph` gives them. Output: scores float32
     [rows, pieces, N_SCORES].
     """
-    g = GraphBuilder(ROWS)
+    g = GraphBuilder()
     size = WIDTH // HEADS
     g.constant("flat", np.array([-1, WIDTH]))
     g.constant("heads", np.array([-1, HEADS, size]))
@@ -121,12 +115,12 @@ def runs_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
     seen_n = g.node("Gather", [shown, "i1"], "n.view")
     sizes = g.node("Concat", [seen_n, pieces], "n.parts", axis=0)
     hidden = g.node("Unsqueeze", ["absent", g.constant("axes", np.array([0, 2]))], "hidden")
-    x = _norm(g, g.node("Reshape", ["vectors", "flat"], "rows"), "n0", weights)
+    x = g.norm(g.node("Reshape", ["vectors", "flat"], "rows"), "n0", weights, EPSILON)
     for i in range(layers):
         name = f"layers.{i}."
         own = {}
         for part in "qkv":
-            flat = _biased(g, x, name + part, weights)
+            flat = g.biased(x, name + part, weights)
             cut = g.node("Reshape", [flat, "heads"], f"{name}{part}.cut")
             own[part] = g.node("Transpose", [cut], f"{name}{part}.heads", perm=[1, 0, 2])
         at = g.constant(f"{name}at", np.array(i))
@@ -151,7 +145,7 @@ def runs_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
         odds = g.node("Concat", [to_view, to_own], name + "odds", axis=2)
         shares = g.node("Softmax", [odds], name + "shares", axis=-1)
         parts = [name + "of.view", name + "of.own"]
-        g.nodes.append(helper.make_node("Split", [shares, sizes], parts, axis=2, name=name + "cut"))
+        g.node("Split", [shares, sizes], name + "cut", outputs=parts, axis=2)
         from_view = g.node("MatMul", [parts[0], view["v"]], name + "from.view")
         of_own = g.node("Reshape", [parts[1], own_shape], name + "of.own.rows")
         from_own = g.node("MatMul", [of_own, rows["v"]], name + "from.own.rows")
@@ -163,27 +157,14 @@ def runs_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
     last = g.constant("n.scores", np.array([N_SCORES]))
     out = g.node("Concat", [shape, last], "shape.scores", axis=0)
     g.node("Reshape", ["scores.flat", out], "scores")
-    inputs: list[tuple[str, list[str | int]]] = [
-        ("vectors", ["rows", "pieces", WIDTH]),
-        ("absent", ["rows", "pieces"]),
-        ("keys", [layers, "n", WIDTH]),
-        ("values", [layers, "n", WIDTH]),
-    ]
-    return _model(g, "runs", inputs, [("scores", ["rows", "pieces", N_SCORES])])
-
-
-def _model(
-    g: GraphBuilder,
-    name: str,
-    inputs: list[tuple[str, list[str | int]]],
-    outputs: list[tuple[str, list[str | int]]],
-) -> onnx.ModelProto:
-    def infos(listed: list[tuple[str, list[str | int]]]) -> list[onnx.ValueInfoProto]:
-        return [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in listed]
-
-    graph = helper.make_graph(g.nodes, name, infos(inputs), infos(outputs), g.initializers)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    view_shape: Value = (FLOAT, [layers, "n", WIDTH])
+    inputs: dict[str, Value] = {
+        "vectors": (FLOAT, ["rows", "pieces", WIDTH]),
+        "absent": (FLOAT, ["rows", "pieces"]),
+        "keys": view_shape,
+        "values": view_shape,
+    }
+    return g.model("runs", inputs, {"scores": (FLOAT, ["rows", "pieces", N_SCORES])})
 
 
 def save(models: dict[str, onnx.ModelProto], folder: Path) -> None:
