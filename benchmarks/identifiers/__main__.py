@@ -11,7 +11,6 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks.common.machine import circumstances
-from benchmarks.common.tables import table
 from benchmarks.identifiers import golang, python_tests
 from benchmarks.identifiers.samples import Sample, digest, phones, stdnum_numbers
 from sanitizer import Sanitizer
@@ -100,11 +99,12 @@ def main() -> None:
         + [share(counts, suite, half, "alarm", "silent") for half in ("seen", "unseen")]
         for suite in dict.fromkeys(sample.suite for sample in samples)
     ]
-    print(table(header, rows))
+    for cells in (header, ["---"] * len(header), *rows):
+        print("| " + " | ".join(cells) + " |")
     print(f"\n{len(samples)} texts, {milliseconds:.2f} ms a text")
     if options.json:
         figures = {" | ".join(key): n for key, n in sorted(counts.items())}
-        result = circumstances("python -m benchmarks.identifiers") | {"counts": figures}
+        result = circumstances() | {"counts": figures}
         options.json.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 

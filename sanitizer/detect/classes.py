@@ -35,7 +35,7 @@ _OTHER_NAMES = frozenset(["ORGANIZATION", "PLACE", "PRODUCT"])
 _OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 _LISTS = {"BELIEF": ("RELIGION", "POLITICS")}
 """Classes with several lists: a religion is drawn for a religion. Which one is public."""
-LISTS = tuple(name for kind in DRAWN for name in _LISTS.get(kind, (kind,)))
+LISTS: tuple[str, ...] = tuple(name for kind in DRAWN for name in _LISTS.get(kind, (kind,)))
 """Names of all lists from which stand-ins are drawn."""
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from sanitizer.detect.classes import Known, concept_of, is_adjective, linked, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
-from sanitizer.identifiers import KINDS, find
+from sanitizer.identifiers import KINDS
 from sanitizer.text import (
     CLASSES,
     Article,
@@ -190,7 +190,7 @@ def _parts(text: str, spans: Offsets, start: int, end: int) -> Iterator[tuple[in
 
 def _kind_of(part: str, policy: Policy, kind: str) -> str:
     """Return the kind of a part of an identifier: its own if it is one by itself."""
-    alone = [i.kind for i in find(part, policy.identifiers) if (i.start, i.end) == (0, len(part))]
+    alone = [i.kind for i in policy.find_identifiers(part) if (i.start, i.end) == (0, len(part))]
     return alone[0] if alone else kind
 
 
@@ -340,7 +340,7 @@ def _hidden_spans(text: str, policy: Policy) -> list[Span]:
     literal = _LITERAL if policy.detector == "none" else _LITERAL_IN_CODE
     taken: list[Span] = [(*m.span(), "TEXT") for m in literal.finditer(text)]
     if policy.identifiers:
-        found = [(i.start, i.end, i.kind) for i in find(text, policy.identifiers)]
+        found = [(i.start, i.end, i.kind) for i in policy.find_identifiers(text)]
         taken = sorted([*taken, *_clear_of(found, taken)]) if taken else found
     if listed := policy.terms.spans(text):
         places = [(start, end) for start, end, _ in taken]

@@ -21,9 +21,9 @@ Keys of a row:
 - `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
 - `finder`: function of this package that finds the kind, in place of a form.
 - `check`: name of a function of `checks`, or `stdnum.` and a module of python-stdnum; a value that
-  is not announced must pass it. `proof`: true if an announced value must pass it too. A group `name`
-  of a form is the name of a secret, which decides whether the value is one. `trim`: true if marks
-  at the end of a value belong to the sentence.
+  is not announced must pass it. `proof`: true if an announced value must pass it too. A group
+  `name` of a form is the name of a secret, which decides whether the value is one. `trim`: true if
+  marks at the end of a value belong to the sentence.
 - `alone`: form of values that count without words, if `check` accepts them.
 - `positive`, `negative`: examples. `source`: where form, words and lengths are documented.
 
@@ -222,7 +222,8 @@ class Registry:
     Attributes:
         rows: name -> row.
         begun: string that values begin with -> rows.
-        marked: rows with marks, and those of a form alone. numbered: rows that are tried at every number.
+        marked: rows with marks, and those of a form alone.
+        numbered: rows that are tried at every number.
         announced: first word of a phrase -> phrases that begin with it, the longest first, each as
             its words and the rows that it announces.
         heads: word of the head of a column -> row.
@@ -253,8 +254,8 @@ class Registry:
                 phrases[tuple(phrase.split())].append(row)
         self.announced: defaultdict[str, list[tuple[tuple[str, ...], list[Row]]]]
         self.announced = defaultdict(list)
-        for phrase, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
-            self.announced[phrase[0]].append((phrase, found))
+        for words, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
+            self.announced[words[0]].append((words, found))
 
     def having(self, more: Iterable[Row] = (), off: Iterable[str] = ()) -> Registry:
         """Return a registry with more rows, and without those whose names are given.

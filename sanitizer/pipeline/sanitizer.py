@@ -20,7 +20,6 @@ from sanitizer.answers import (
 from sanitizer.corrections import Listed, Memories, memories_of
 from sanitizer.detect import load_lists
 from sanitizer.errors import BudgetExceeded, SanitizerError
-from sanitizer.identifiers import find
 from sanitizer.lm import CausalLM, MaskedLM, Models
 from sanitizer.pipeline.conversation import (
     Answered,
@@ -636,7 +635,7 @@ class Sanitizer:
             models: False for patterns and lists only, which processes may share: a model has
                 threads, and they are gone after a fork.
         """
-        find("0", self.policy.identifiers)  # any digit: importing all finders takes a while
+        self.policy.find_identifiers("0")  # any digit: importing all finders takes a while
         if not models:
             if self.policy.detector != "none":
                 load_lists()

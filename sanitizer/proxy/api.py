@@ -450,7 +450,7 @@ class Api:
             return await self._passed_on(call, events, begun)
         except BaseException:
             try:  # an application may send back what came of it
-                await self._workers.run(0, events.leave)
+                await self.workers.run(0, events.leave)
             except Exception as error:
                 log_failure(error)
             raise

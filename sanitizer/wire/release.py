@@ -125,17 +125,17 @@ class Releaser:
     def _tells(self, slot: TextSlot) -> bool:
         """Return True if a text's name tells that there is more of an identifier in it."""
         policy, text, begin = self._sanitizer.policy, slot.text, len(slot.key) + 2
-        named = find(f"{slot.key}: {text}", policy.identifiers)
+        named = policy.find_identifiers(f"{slot.key}: {text}")
         if not named or named[0].start < begin:
             return False
-        alone = find(text, policy.identifiers)
+        alone = policy.find_identifiers(text)
         n_named, n_alone = (sum(i.end - i.start for i in each) for each in (named, alone))
         whole = named[0].start == begin and n_named == len(text)
         return n_named > n_alone and (whole or not policy.perturb)
 
     def _ends_in_one(self, text: str, size: int) -> bool:
         """Return True if the last characters are an identifier, and there is no other one."""
-        found = find(text, self._sanitizer.policy.identifiers)
+        found = self._sanitizer.policy.find_identifiers(text)
         return [(each.start, each.end) for each in found] == [(len(text) - size, len(text))]
 
     # ---- numbers ----
