@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from itertools import groupby
-from pathlib import Path
 
 import click
 
-from sanitizer.cli.options import command, file_option, json_option, write
+from sanitizer.cli.options import command, json_option, policy_option, write
 
 
 @command(
@@ -17,9 +16,9 @@ from sanitizer.cli.options import command, file_option, json_option, write
     "sanitizer kinds iban --json",
 )
 @click.argument("name", metavar="[NAME]", required=False)
-@file_option("--policy", "kinds of this policy file, its own among them", None)
+@policy_option
 @json_option
-def kinds(name: str | None, policy: Path | None, as_json: bool) -> None:
+def kinds(name: str | None, policy: str, as_json: bool) -> None:
     """List the kinds of identifiers, by class: their names, what they are and how they are found.
 
     NAME is the name of a kind, or of a class such as IBAN. A policy file switches kinds off, and
@@ -27,7 +26,7 @@ def kinds(name: str | None, policy: Path | None, as_json: bool) -> None:
     """
     from sanitizer.text.policy import Policy
 
-    rows = Policy.load(policy or "identifiers").registry.rows.values()
+    rows = Policy.load(policy).registry.rows.values()
     chosen = sorted(
         (row for row in rows if name in (None, row.name, row.kind, row.kind.lower())),
         key=lambda row: (row.kind, row.name),

@@ -203,8 +203,8 @@ def test_lists_are_read_before_workers_begin_and_models_are_not(tmp_path: Path) 
         "import sys; from pathlib import Path; from sanitizer.cli.api import read_lists; "
         "read_lists(Path(sys.argv[1])); "
         "from sanitizer.detect.view import languages; "
-        "from sanitizer.identifiers.search import _finders; "
-        "assert all(f.cache_info().currsize for f in (languages, _finders)); "
+        "from sanitizer.identifiers.rows import packaged; "
+        "assert all(f.cache_info().currsize for f in (languages, packaged)); "
         "assert 'sanitizer.proxy.server' in sys.modules; "
         "assert 'onnxruntime' not in sys.modules"
     )
