@@ -27,6 +27,7 @@ from sanitizer.text import (
     merged,
     outside,
     overlapping,
+    pieces,
     segment,
     segment_taken,
     stretches,
@@ -214,6 +215,7 @@ def segmented(
     text, declared = document.text, document.declared
     taken = list(document.taken)
     if reading is None:
+        taken = _in_json(text, taken)
         if policy.all_public:
             return segment_taken(text, taken, declared)
         found = segment(text, policy, taken, policy.kinds, declared)
@@ -244,6 +246,22 @@ def segmented(
     )
     articles = _articles(text, units, declared)
     return replace(split_text, articles=articles, facts=facts, language=reading.language)
+
+
+_BEFORE_VALUE, _AFTER_VALUE = re.compile(r"[:\[,]\s*-?\Z"), re.compile(r"\s*[,\]}]")
+
+
+def _in_json(text: str, units: list[Unit]) -> list[Unit]:
+    """Return the units; numbers of JSON have the form of a string, so that it still parses."""
+    if not any(
+        unit.text[:1].isdecimal()
+        and _AFTER_VALUE.match(text, unit.end)
+        and _BEFORE_VALUE.search(text, max(0, unit.start - 8), unit.start)
+        for unit in units
+    ):
+        return units
+    numbers = [p for p in pieces(text) if (p.role, p.language) == ("number", "json")]
+    return _in_code(text, units, numbers)
 
 
 def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:

@@ -299,6 +299,12 @@ def _value_again(table: Entries, each: Replacement) -> str:
     return _once(table, each.kind, each.original, form, value)
 
 
+LONGEST_REST = 64
+"""Letters and digits on each side of a known identifier that are hidden with it."""
+_TOKEN_BEFORE = re.compile(r"[A-Za-z0-9]+\Z")
+_TOKEN_REST = re.compile(rf"[A-Za-z0-9]{{1,{LONGEST_REST}}}")
+
+
 class KnownIdentifiers:
     """The identifiers of one conversation; safe for many threads.
 
@@ -382,8 +388,11 @@ class KnownIdentifiers:
             if at < done or text[at : at + PREFIX] not in self._prefixes:
                 continue
             if (form := self._longest(text, at)) is not None:
-                done = at + len(form)
-                yield at, done, self._kinds[form]
+                # The rest of a longer token would tell of the whole: "00412557093".
+                start = _TOKEN_BEFORE.search(text, max(done, at - LONGEST_REST), at)
+                rest = _TOKEN_REST.match(text, at + len(form))
+                done = rest.end() if rest else at + len(form)
+                yield start.start() if start else at, done, self._kinds[form]
 
     def _grouped(self, text: str) -> Iterator[Span]:
         """Yield numbers whose digits are those of an identifier, in other groups."""

@@ -302,7 +302,7 @@ def quoted(document: str, bare: Collection[str]) -> str:
         bare: released values, which stand for strings.
     """
     for value in tuple(bare):  # other requests of the conversation may add to it meanwhile
-        if value in document:
+        if value in document and not value.startswith('"'):
             document = _quote(document, value)
     return document
 

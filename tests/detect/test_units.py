@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -172,3 +173,12 @@ def test_names_that_a_base_cannot_have(base: str, names: bool, error: str) -> No
 def test_a_word_of_another_first_letter_is_no_typing_error() -> None:
     assert concept_of("CRIME", "limping") is None
     assert concept_of("CONDITION", "astmha") == "asthma"
+
+
+def test_a_number_of_json_leaves_as_a_string_and_comes_back_as_a_number() -> None:
+    text = '{"card": 4111111111111111, "list": [4111111111111111, {"n": 4111111111111111}]}'
+    s = Sanitizer(policy="identifiers")
+    released = s.sanitize(text).text
+    assert "4111" not in released
+    assert isinstance(json.loads(released)["card"], str)
+    assert s.restore(released) == text

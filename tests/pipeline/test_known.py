@@ -32,7 +32,8 @@ def known(*forms: str) -> KnownIdentifiers:
 def test_what_is_found(text: str, found: list[str]) -> None:
     spans = known(*KINDS).spans(text)
     assert [text[start:end] for start, end, _ in spans] == found
-    assert [kind for *_, kind in spans] == [KINDS[form] for form in found]
+    kinds = [next(KINDS[form] for form in KINDS if form in token) for token in found]
+    assert [kind for *_, kind in spans] == kinds
 
 
 def test_names_are_a_detectors_task() -> None:
