@@ -301,7 +301,7 @@ def _amount(value: Value) -> Amount:
 
 
 def _shared_unit(*amounts: Amount) -> None:
-    """Raise unless amounts have one unit; a plain number has any, but not per cents."""
+    """Raise unless amounts have one unit; a plain number has any but per cents."""
     units = {each.unit for each in amounts}
     if len(units - {""}) > 1 or units == {"", PERCENT}:
         raise _Unclear

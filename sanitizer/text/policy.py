@@ -32,7 +32,7 @@ CLASSES = (
 TREATMENTS = ("pass", "vault", "draw", "capitals", "refuse")
 """What happens to a class. "draw": its stand-in is drawn within the class, of DRAWN only.
 "capitals": goes to the vault if it is not written in lower case."""
-DRAWN = ("CONDITION", "BELIEF", "ORIGIN", "CRIME")
+DRAWN: tuple[str, ...] = ("CONDITION", "BELIEF", "ORIGIN", "CRIME")
 """Classes with a list of at least 100 members, from which a stand-in can be drawn."""
 UNCLEAR = frozenset({"DATE", "LINK"})
 """Kinds that are often public: they stay under a policy that leaves other words as they are."""
