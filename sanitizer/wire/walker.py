@@ -6,7 +6,7 @@ Requests, whole answers, events of streams and histories are all read by it.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,6 +40,8 @@ _WHOLE = (KEEP, SECRET, LOGPROBS, *_MEDIA)
 """Rules by which a subtree stays as it is."""
 _HOLD_NUMBERS = (TEXT, LIGHT, INPUT)
 """Rules by which a number may be an identifier."""
+_PLAIN = (bool, type(None))
+"""Types of values that are never text."""
 _STRINGS = (ARGUMENTS, PERSON, TOKENS)
 """Rules for strings; an object in place of one is text."""
 _LEFT_AS = {
@@ -165,7 +167,7 @@ class Walker:
         self.arguments: list[ArgumentsText] = []
         self.numbers: list[TextSlot] = []
         self.calls: dict[TextPath, str] = {}
-        self.left: Counter[str] = Counter()
+        self.left: defaultdict[str, int] = defaultdict(int)
 
     def walk(self, rule: Rule | JsonShape, value: Any, role: str = "") -> Any:
         """Return the document with a `TextSlot` in place of each string that is text.
@@ -204,13 +206,8 @@ class Walker:
         return found
 
     def _object(self, rule: Rule | JsonShape, value: dict[str, Any], role: str) -> dict[Any, Any]:
-        mark = value.get("type")
-        mark = mark if type(mark) is str else ""
-        of_type = rule.types.get(mark) if type(rule) is JsonShape else None
-        if of_type is not None:
-            rule = of_type
-        elif not self._media and mark in _MEDIA_TYPES:
-            raise _refused(_MEDIA_TYPES[mark])
+        mark = mark if type(mark := value.get("type")) is str else ""
+        rule = self._shape(rule, mark)
         if type(rule) is not JsonShape:
             return self._free(TEXT if rule in _STRINGS else rule, value, role)
         self._n_results += rule.role == "tool"
@@ -222,9 +219,10 @@ class Walker:
         for key, inside in value.items():
             field = fields.get(key)
             kind = type(inside)
-            if kind is SpelledNumber and field is not INPUT:
-                number = inside if self._answer else self._parameter(key, inside)
-                found[key if field else self._key(key)] = number
+            if kind in _PLAIN or (kind is SpelledNumber and field is not INPUT):
+                kept = kind in _PLAIN or self._answer
+                plain = inside if kept else self._parameter(key, inside)
+                found[key if field else self._key(key)] = plain
                 continue
             if field is PERSON and (role == "tool" or "role" not in value):
                 field = NAME  # the name of a function
@@ -236,15 +234,23 @@ class Walker:
             walk = self._free_arguments if is_call else self._string if kind is str else self.walk
             found[key if field else self._key(key)] = walk(field or TEXT, inside, role)
             path.pop()
-            if key not in _OF_MESSAGES:
+            if len(self.slots) > n_slots and key not in _OF_MESSAGES:
                 self._put_aside(n_slots, key)
         if self._answer and (rule.is_call or mark.endswith(_OF_CALLS)):
-            name = value.get("name", "")
+            name = name if type(name := value.get("name")) is str else ""
             for slot in self.slots[n_before:]:
-                slot.tool = slot.tool or (name if type(name) is str else "")
+                slot.tool = slot.tool or name
         if value.get("thought") is True or mark.startswith(_THOUGHTS):
             self._put_aside(n_before, "thought")
         return found
+
+    def _shape(self, rule: Rule | JsonShape, mark: str) -> Rule | JsonShape:
+        """Return the rule for an object of this type; raise RequestRefused if it is no text."""
+        if type(rule) is JsonShape and mark in rule.types:
+            return rule.types[mark]
+        if not self._media and mark in _MEDIA_TYPES:
+            raise _refused(_MEDIA_TYPES[mark])
+        return rule
 
     def _free(self, rule: Rule | JsonShape, value: dict[str, Any], role: str) -> dict[Any, Any]:
         """Walk through an object of which no field is known."""

@@ -85,6 +85,8 @@ class Chunks(Events):
     def _text(self, slot: TextSlot, last: bool) -> str:
         """Return what can be shown of a text now: all, if it is the last of it."""
         path, text, is_arguments = slot.path, slot.text, slot.kind == "arguments"
+        if path in self._channels:
+            return self._channels.feed(path, text, last=last)
         speaks = path[0] not in self._others
         role = "assistant" if speaks and "delta" in path else ""
         call = path[:-1]

@@ -133,6 +133,9 @@ class Channels:
             self._open[path] = channel
         return channel.feed(piece) + (self._end(path) if last else "")
 
+    def __contains__(self, path: TextPath) -> bool:
+        return path in self._open
+
     def held(self, path: TextPath) -> str:
         """Return what came of an open text and was not shown yet."""
         return self._open[path].held
