@@ -15,6 +15,7 @@ Keys of a row:
   `begins`: true if the form begins with one of them, which is far quicker. `also`: more such
   strings, of which a text must hold one too. `near`: pattern of what must stand near a match.
 - `words`: words and phrases that announce a value, by language; `form` is matched behind them.
+  "(tax|fiscal|) number" stands for all its readings.
   `numbered`: true if "number", ":" or the like must follow. `capitals`: true if the words count in
   capitals only. `digits`: the fewest digits of a value.
 - `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
@@ -23,7 +24,7 @@ Keys of a row:
   is not announced must pass it. `proof`: true if an announced value must pass it too. A group `name`
   of a form is the name of a secret, which decides whether the value is one. `trim`: true if marks
   at the end of a value belong to the sentence.
-- `alone`: form of values that count without words, if `check` accepts them.
+- `alone`: form of values that count without words, if `check` accepts them; `near` counts too.
 - `positive`, `negative`: examples. `source`: where form, words and lengths are documented.
 
 `[parts]` of a file names pieces of patterns; `<<name>>` in a form stands for one.
@@ -57,6 +58,10 @@ or a case.
 """
 
 _FOLDER = Path(__file__).parent / "kinds"
+_CHOICE = re.compile(r"\(([^()]*)\)")
+_LETTERS = re.compile(r"[^\W\d_]+")
+UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af]")
+"""Letters of scripts whose words have no spaces or marks between them: Indic, Thai, East Asian."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PART = re.compile(r"<<(\w+)>>")
 _LISTS = frozenset({"at", "marks", "also", "heads", "positive", "negative"})
@@ -153,6 +158,24 @@ def _validator(validate: Callable[[str], str]) -> Callable[[str], bool]:
     return accepts
 
 
+@cache
+def words_of(topic: str) -> tuple[str, ...]:
+    """Return the words of a topic in all languages of `kinds/words.toml`, the longest first."""
+    table = tomllib.loads((_FOLDER / "words.toml").read_text("utf-8"))[topic]
+    return tuple(sorted({word for words in table.values() for word in words}, key=len)[::-1])
+
+
+def _spelled(phrase: str) -> Iterator[str]:
+    """Yield the readings of a phrase with choices, as words in lower case with blanks between."""
+    choice = _CHOICE.search(phrase)
+    if choice is None:
+        unspaced = UNSPACED.search(phrase)
+        yield phrase if unspaced else " ".join(_LETTERS.findall(phrase.lower()))
+        return
+    for each in choice[1].split("|"):
+        yield from _spelled(phrase[: choice.start()] + each + phrase[choice.end() :])
+
+
 def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> Row:
     """Return the row of a table as it stands in a file or a policy.
 
@@ -169,7 +192,9 @@ def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> 
     words = given.pop("words", {})
     listed = words.values() if isinstance(words, Mapping) else [words]
     try:
-        given["words"] = tuple(dict.fromkeys(word.lower() for each in listed for word in each))
+        given["words"] = tuple(
+            dict.fromkeys(word for each in listed for phrase in each for word in _spelled(phrase))
+        )
         for key in _LISTS & set(given):
             given[key] = tuple(str(each) for each in given[key])
         for key in ("form", "alone", "before", "near"):
@@ -202,6 +227,7 @@ class Registry:
         heads: word of the head of a column -> row.
         finders: names of functions that find kinds of their own.
         proved: rows of numbers that count alone.
+        unspaced: phrase of a script without spaces -> rows.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -210,6 +236,7 @@ class Registry:
         self.marked: list[Row] = []
         self.finders: defaultdict[str, list[Row]] = defaultdict(list)
         self.proved: list[Row] = []
+        self.unspaced: defaultdict[str, list[Row]] = defaultdict(list)
         self.heads = {word: row for row in self.rows.values() for word in row.heads}
         phrases: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
         for row in self.rows.values():
@@ -222,11 +249,24 @@ class Registry:
             if row.alone:
                 self.proved.append(row)
             for phrase in row.words:
-                phrases[tuple(phrase.split())].append(row)
+                if UNSPACED.search(phrase):
+                    self.unspaced[phrase].append(row)
+                else:
+                    phrases[tuple(phrase.split())].append(row)
         self.announced: defaultdict[str, list[tuple[tuple[str, ...], list[Row]]]]
         self.announced = defaultdict(list)
         for phrase, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
             self.announced[phrase[0]].append((phrase, found))
+
+    @cached_property
+    def unspaced_words(self) -> re.Pattern[str]:
+        """Pattern of the phrases in scripts without spaces, the longest first."""
+        return re.compile("|".join(sorted(map(re.escape, self.unspaced), key=len)[::-1]) or r"\Z.")
+
+    @cached_property
+    def alone(self) -> re.Pattern[str]:
+        """Pattern of what may be a number that counts alone."""
+        return re.compile("|".join(f"(?:{row.alone})" for row in self.proved) or r"\Z.")
 
     def having(self, more: Iterable[Row] = (), off: Iterable[str] = ()) -> Registry:
         """Return a registry with more rows, and without those whose names are given.
