@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from sanitizer.identifiers.rows import UNSPACED, Registry, Row, words_of
 
@@ -81,10 +82,12 @@ def _phrases(
 ) -> Iterator[tuple[int, int, list[Row]]]:
     """Yield where phrases that announce stand, the longest that begins at a place first."""
     words = list(_words(text))
-    for number, word in enumerate(words):
-        for phrase, rows in registry.announced.get(lowered[word.start() : word.end()], ()):
-            if end := _end_of_phrase(lowered, words, number, phrase):
-                yield word.start(), end, rows
+    lower = [lowered[word.start() : word.end()] for word in words]
+    for number, (one, two) in enumerate(zip_longest(lower, lower[1:])):
+        for first in ((one, two), (one,)):
+            for phrase, rows in registry.announced.get(first, ()):
+                if end := _end_of_phrase(lowered, words, number, phrase):
+                    yield words[number].start(), end, rows
     if UNSPACED.search(text):
         for m in registry.unspaced_words.finditer(text):
             particles = _PARTICLES.match(text, m.end())
@@ -230,9 +233,11 @@ def _announces(cell: str, registry: Registry) -> Row | None:
     if not 1 <= len(words) <= _MOST_WORDS or len(lowered) != len(cell):
         return None
     for number, word in enumerate(words):
-        for phrase, rows in registry.announced.get(word[0].lower(), ()):
-            if _end_of_phrase(lowered, words, number, phrase):
-                return rows[0]
+        both = tuple(each[0].lower() for each in words[number : number + 2])
+        for first in (both, both[:1]):
+            for phrase, rows in registry.announced.get(first, ()):
+                if _end_of_phrase(lowered, words, number, phrase):
+                    return rows[0]
         if word[0].lower() in registry.heads:
             return registry.heads[word[0].lower()]
     return None

@@ -595,3 +595,44 @@ def is_no_word(secret: str) -> bool:
 def has_two_characters(secret: str) -> bool:
     """Return True if a value is not one character repeated."""
     return len(set(secret)) > 1
+
+
+def au_medicare(number: str) -> bool:
+    """Return True if the ninth digit of an Australian Medicare number is its weighted sum."""
+    digits = [int(c) for c in number if c.isdigit()]
+    return sum(d * w for d, w in zip(digits, (1, 3, 7, 9, 1, 3, 7, 9), strict=False)) % 10 == digits[8]
+
+
+def us_npi(number: str) -> bool:
+    """Return True if a number of a US provider passes the Luhn check behind 80840."""
+    return passes_luhn("80840" + "".join(filter(str.isdigit, number)))
+
+
+def us_dea(number: str) -> bool:
+    """Return True if the last digit of a number of the US DEA is the sum of the others."""
+    digits = [int(c) for c in number[2:]]
+    return (sum(digits[0:6:2]) + 2 * sum(digits[1:6:2])) % 10 == digits[6]
+
+
+def gb_nino(number: str) -> bool:
+    """Return True if a British national insurance number has a prefix that is given."""
+    return number[:2].upper() not in _NO_NINO
+
+
+def hk_id(number: str) -> bool:
+    """Return True if the character in brackets of a Hong Kong identity card is its weighted sum."""
+    plain = re.sub("[^A-Z0-9]", "", number).rjust(9)
+    values = [36 if c == " " else int(c, 36) for c in plain[:-1]]
+    return -sum(v * w for v, w in zip(values, range(9, 1, -1), strict=True)) % 11 == int(plain[-1], 16)
+
+
+def tw_id(number: str) -> bool:
+    """Return True if the last digit of a Taiwanese identity number is its weighted sum."""
+    first = "ABCDEFGHJKLMNPQRSTUVXYWZIO".index(number[0]) + 10
+    digits = [first // 10, *(int(c) * w for c, w in zip(number[1:9], range(8, 0, -1), strict=True))]
+    return -(sum(digits) + first % 10 * 9) % 10 == int(number[9])
+
+
+def de_pension(number: str) -> bool:
+    """Return True if the last digit of a German pension insurance number is its weighted sum."""
+    return _is_rente(number.replace(" ", ""))

@@ -15,9 +15,8 @@ Keys of a row:
   `begins`: true if the form begins with one of them, which is far quicker. `also`: more such
   strings, of which a text must hold one too. `near`: pattern of what must stand near a match.
 - `words`: words and phrases that announce a value, by language; `form` is matched behind them.
-  "(tax|fiscal|) number" stands for all its readings.
-  `numbered`: true if "number", ":" or the like must follow. `capitals`: true if the words count in
-  capitals only. `digits`: the fewest digits of a value.
+  "(tax|fiscal|) number" stands for all its readings; a word in capitals counts in capitals only.
+  `numbered`: true if "number", ":" or the like must follow. `digits`: the fewest digits of a value.
 - `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
 - `finder`: function of this package that finds the kind, in place of a form.
 - `check`: name of a function of `checks`, or `stdnum.` and a module of python-stdnum; a value that
@@ -36,7 +35,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -166,11 +165,15 @@ def words_of(topic: str) -> tuple[str, ...]:
 
 
 def _spelled(phrase: str) -> Iterator[str]:
-    """Yield the readings of a phrase with choices, as words in lower case with blanks between."""
+    """Yield the readings of a phrase with choices, as words with blanks between.
+
+    They are in lower case, except for abbreviations.
+    """
     choice = _CHOICE.search(phrase)
     if choice is None:
         unspaced = UNSPACED.search(phrase)
-        yield phrase if unspaced else " ".join(_LETTERS.findall(phrase.lower()))
+        letters = phrase if phrase.isupper() and phrase.isascii() else phrase.lower()
+        yield phrase if unspaced else " ".join(_LETTERS.findall(letters))
         return
     for each in choice[1].split("|"):
         yield from _spelled(phrase[: choice.start()] + each + phrase[choice.end() :])
@@ -222,8 +225,8 @@ class Registry:
         rows: name -> row.
         begun: string that values begin with -> rows.
         marked: rows with marks.
-        announced: first word of a phrase -> phrases that begin with it, the longest first, each as
-            its words and the rows that it announces.
+        announced: first two words of a phrase -> phrases that begin with them, the longest first,
+            each as its words and the rows that it announces.
         heads: word of the head of a column -> row.
         finders: names of functions that find kinds of their own.
         proved: rows of numbers that count alone.
@@ -252,11 +255,13 @@ class Registry:
                 if UNSPACED.search(phrase):
                     self.unspaced[phrase].append(row)
                 else:
-                    phrases[tuple(phrase.split())].append(row)
-        self.announced: defaultdict[str, list[tuple[tuple[str, ...], list[Row]]]]
+                    words = tuple(phrase.lower().split())
+                    capitals = phrase.isupper() and phrase.isascii()
+                    phrases[words].append(replace(row, capitals=True) if capitals else row)
+        self.announced: defaultdict[tuple[str, ...], list[tuple[tuple[str, ...], list[Row]]]]
         self.announced = defaultdict(list)
         for phrase, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
-            self.announced[phrase[0]].append((phrase, found))
+            self.announced[phrase[:2]].append((phrase, found))
 
     @cached_property
     def unspaced_words(self) -> re.Pattern[str]:

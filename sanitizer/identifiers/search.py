@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import Any
 
 from sanitizer.identifiers.announced import announced
+from sanitizer.identifiers.numbers import proved
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped
 from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
 from sanitizer.identifiers.secrets import is_announced
@@ -201,6 +202,8 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
         if row.kind in wanted and _holds(lowered, row.marks) and _holds(lowered, row.also):
             found += _searched(text, lowered, row)
     found += (each for each in announced(text, lowered, registry) if each[2].kind in wanted)
+    if any(map(str.isdigit, text)):
+        found += proved(text, registry, wanted)
     for name, rows in registry.finders.items():
         if not wanted.isdisjoint(row.kind for row in rows):
             by_name = {row.name: row for row in rows}
