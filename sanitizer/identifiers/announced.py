@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from sanitizer.identifiers.rows import UNSPACED, Registry, Row, words_of
+from sanitizer.identifiers.rows import KINDS, UNSPACED, Registry, Row, words_of
 
 Found = tuple[int, int, Row]
 
@@ -58,6 +58,8 @@ _TOKEN_BEFORE = re.compile(
     r"(?<![\w-])(?<![0-9][ .-])[A-Za-z-]{0,6}[0-9](?:[ .-]?[0-9]|[A-Z](?=[A-Z]?(?:[0-9]|\Z))|-[A-Z]\Z)*\Z"
 )
 _FEWEST_BEHIND = 5
+_PLAINLY = 6
+"""Digits of a value that an abbreviation in lower case announces with a sign: "npi: 1234567"."""
 
 
 def announced(text: str, lowered: str, registry: Registry) -> Iterator[Found]:
@@ -132,14 +134,19 @@ def _value(text: str, start: int, end: int, rows: list[Row]) -> Found | None:
     for row in rows:
         if row.numbered and not (numbered or coded):
             continue
-        if row.capitals and not text[start:end].isupper():
-            owned = _OWNER.search(text, max(0, start - 12), start) or gap["numbering"]
-            if not (owned and row.kind == "KEY"):
-                continue
         before = row.before and row.pattern_before.search(text, end, first)
-        if each := _matched(text, before.start() if before else first, row):
+        each = _matched(text, before.start() if before else first, row)
+        if each and row.capitals and not text[start:end].isupper():
+            owned = _OWNER.search(text, max(0, start - 12), start) or gap["numbering"]
+            signed = _SIGN.search(gap["sign"]) or gap["numbering"]
+            plain = signed and sum(map(str.isdigit, text[slice(*each[:2])])) >= _PLAINLY
+            if not (owned if row.kind == "KEY" else plain):
+                continue
+        # "ABA6010" in a hash
+        glued = first == end and each and (text[start - 1 : start] == "-" or not text[slice(*each[:2])].isdigit())
+        if each and not glued:
             found.append(each)
-    return max(found, key=lambda each: each[1]) if found else None
+    return max(found, key=lambda each: (each[1], -KINDS.index(each[2].kind)), default=None)
 
 
 def _matched(text: str, at: int, row: Row) -> Found | None:

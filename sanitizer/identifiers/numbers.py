@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from sanitizer.identifiers.rows import Registry, Row
 
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]*+[0-9]")
-_CODE_BEFORE = re.compile(r"(?<![A-Za-z0-9])[A-ZÄÖÜ]{1,4}[ -]\Z")
-_INSIDE = re.compile(r"[0-9][./_-]\Z")
+_CODE_BEFORE = re.compile(r"(?<![^\W_])(?<!\w[-.])[A-ZÄÖÜ]{1,4}[ -](?:[A-Z]{1,2} )?\Z")
+_INSIDE = re.compile(r"\w[./_-]\Z")
 _END = re.compile(r"(?![^\W_]|[_-][0-9]|[./](?!00?(?![\w.]))[0-9])")
 """A spreadsheet writes a number with ".0" behind."""
 _NEAR = 60
@@ -26,11 +26,10 @@ def proved(text: str, registry: Registry, wanted: frozenset[str]) -> Iterator[tu
     last: tuple[int, int, Row] | None = None
     for token in _TOKEN.finditer(text):
         start = token.start()
-        if _INSIDE.search(text, max(0, start - 2), start):
-            continue
-        found = _proved_at(text, start, registry, wanted)
+        inside = _INSIDE.search(text, max(0, start - 2), start)
+        found = None if inside else _proved_at(text, start, registry, wanted)
         if found is None and text[start - 1 : start] in {" ", "-"}:
-            code = _CODE_BEFORE.search(text, max(0, start - 6), start)
+            code = _CODE_BEFORE.search(text, max(0, start - 10), start)
             found = _proved_at(text, code.start(), registry, wanted) if code else None
         if found and last and found[2] is last[2] and found[0] < last[1]:
             last = (last[0], max(last[1], found[1]), last[2])
