@@ -48,71 +48,6 @@ CARD_ISSUERS = (
     ("67", "67", tuple(range(12, 20))),
 )
 
-_BBANS = {
-    "11n": "NO",
-    "12n": "BE",
-    "14n": "DK FI FO GL SD",
-    "2a12n": "FK",
-    "4a10n": "NL",
-    "15n": "SI",
-    "3n10c2n": "MK",
-    "16n": "AT BA EE LT MN XK",
-    "3n13c": "KZ LU",
-    "17n": "HR",
-    "4a13c": "LV",
-    "5n12c": "CH LI",
-    "18n": "CR DE ME RS VA",
-    "2a16n": "GE",
-    "4a14c": "BH",
-    "4a14n": "GB IE",
-    "4a6n8c": "BG",
-    "19n": "AE IL SO TL",
-    "3n16c": "OM",
-    "4a15c": "GI",
-    "4a15n": "IQ",
-    "20c": "MD",
-    "20n": "CZ ES SE SK TN",
-    "2n18c": "SA",
-    "4a16c": "PK RO",
-    "4a16n": "VG",
-    "8n12c": "AD",
-    "21n": "LY PT ST",
-    "22n": "IS",
-    "6n16c": "TR",
-    "10n11c2n": "FR MC",
-    "1a10n12c": "IT SM",
-    "23n": "BI DJ MR",
-    "7n16c": "GR",
-    "24c": "GT",
-    "24n": "HU PL",
-    "4a20c": "AZ",
-    "4a20n": "HN NI SV",
-    "4c20n": "DO",
-    "4c4n16c": "BY",
-    "4n20c": "LB",
-    "8n16c": "AL CY",
-    "23n1a1c": "BR",
-    "25n": "EG",
-    "4a21c": "PS QA",
-    "6n19c": "UA",
-    "4a19n3a": "MU",
-    "4a22c": "KW",
-    "4a4n18c": "JO YE",
-    "4a20n3a": "SC",
-    "4a5n18c": "MT",
-    "4a24c": "LC",
-    "14n15c": "RU",
-}
-BBAN_OF = {country: form for form, countries in _BBANS.items() for country in countries.split()}
-"""Form of the account part of each country's IBANs, as ISO 13616 writes it.
-
-Runs of n digits, a letters or c letters and digits: "4a14n" is four letters, then 14 digits.
-"""
-IBAN_LENGTHS = {
-    country: 4 + sum(map(int, re.findall("[0-9]+", form))) for country, form in BBAN_OF.items()
-}
-"""Characters of each country's IBANs: country code, two check digits and the account part."""
-
 CALLING_CODES = frozenset(
     """
     1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61
@@ -142,6 +77,7 @@ def luhn_digit(digits: str) -> str:
 
 def passes_luhn(digits: str) -> bool:
     """Return True if the digits end in their Luhn digit and are not one digit repeated."""
+    digits = "".join(filter(str.isdigit, digits))
     return len(set(digits)) > 1 and luhn_digit(digits[:-1]) == digits[-1]
 
 
@@ -159,18 +95,20 @@ def iban_remainder(compact: str) -> int:
     return int("".join(str(int(c, 36)) for c in moved)) % 97
 
 
+@cache
+def iban_length(country: str) -> int:
+    """Return the number of characters of a country's IBANs, as python-stdnum has it; 0 for none."""
+    from stdnum import numdb
+
+    (_, found), *_ = numdb.get("iban").info(country)
+    return 4 + sum(map(int, re.findall("[0-9]+", found["bban"]))) if found else 0
+
+
 def is_iban(compact: str) -> bool:
     """Return True if an IBAN without spaces has its country's form and the right check digits."""
-    form = BBAN_OF.get(compact[:2].upper())
-    return bool(form and _iban_pattern(form).fullmatch(compact)) and iban_remainder(compact) == 1
+    from stdnum import iban
 
-
-@cache
-def _iban_pattern(form: str) -> re.Pattern[str]:
-    """Return the pattern of IBANs whose account part has a form of `BBAN_OF`, in either case."""
-    classes = {"n": "[0-9]", "a": "[A-Za-z]", "c": "[A-Za-z0-9]"}
-    runs = re.findall("([0-9]+)([nac])", form)
-    return re.compile("[A-Za-z]{2}[0-9]{2}" + "".join(f"{classes[c]}{{{n}}}" for n, c in runs))
+    return bool(iban.is_valid(compact, check_country=False))
 
 
 def is_ssn(digits: str) -> bool:
@@ -178,6 +116,7 @@ def is_ssn(digits: str) -> bool:
 
     An ITIN has the first digit 9, and fourth and fifth digits of the issued ranges.
     """
+    digits = "".join(filter(str.isdigit, digits))
     area, group, serial = digits[:3], int(digits[3:5]), digits[5:]
     if area in {"000", "666"} or group == 0 or serial == "0000":
         return False
@@ -448,7 +387,7 @@ _VIN_VALUES = dict(
 _VIN_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 
 
-def _is_vin(number: str) -> bool:
+def is_vin(number: str) -> bool:
     """Return True if the ninth character is the check character of ISO 3779 in North America."""
     n_letters = sum(c.isalpha() for c in number)
     total = sum(_VIN_VALUES[c] * w for c, w in zip(number, _VIN_WEIGHTS, strict=True))
@@ -475,7 +414,7 @@ _CHECKS = {
     "steuer": _is_steuer,
     "rente": _is_rente,
     "ric": _is_ric,
-    "vin": _is_vin,
+    "vin": is_vin,
 }
 
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -636,3 +575,8 @@ def tw_id(number: str) -> bool:
 def de_pension(number: str) -> bool:
     """Return True if the last digit of a German pension insurance number is its weighted sum."""
     return _is_rente(number.replace(" ", ""))
+
+
+def is_card(number: str) -> bool:
+    """Return True if a card network issues such numbers, and the Luhn digit is right."""
+    return passes_luhn(number) and is_issued("".join(filter(str.isdigit, number)))

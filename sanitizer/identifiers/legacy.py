@@ -1,33 +1,23 @@
 """Old finders, until their rows are written."""
 from __future__ import annotations
+
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from typing import Any
+
+from sanitizer.identifiers.numbers import CHUNK
 from sanitizer.identifiers.readings import plain_texts, token_around, without_coded_ends
-from sanitizer.identifiers.rows import KINDS
+from sanitizer.identifiers.rows import packaged
 
 Span = tuple[int, int, str]
-_DIGIT_KINDS = frozenset({"CARD", "IBAN", "SSN", "IP", "PHONE", "DATE", "DATE_OF_BIRTH"})
 _WEB_KINDS = frozenset({"URL", "LINK"})
 _ADDRESS_KINDS = frozenset({"IP", "MAC"})
 _ANNOUNCED_KINDS = frozenset({"POSTCODE", "LICENCE", "PASSPORT"})
-_BY_WORDS = frozenset(
-    """
-    KEY SSN LICENCE PASSPORT NATIONAL_ID MEDICAL INSURANCE VEHICLE DEVICE PLATE ACCOUNT
-    COORDINATES ID
-    """.split()
-)
-"""Kinds of numbers that a word before them announces."""
-_NUMBERS = _BY_WORDS | _DIGIT_KINDS
-_BY_FORM = frozenset({"NATIONAL_ID", "VEHICLE"})
-_TOKEN_KINDS = frozenset({"WALLET", "ENCODED"})
 _SHORTEST_TOKEN, _SHORTEST_HEX, _SHORTEST_WORD = 10, 14, 12
 """Characters of the shortest word that can be such a one, of one without letters, and of one
 without digits."""
-_BETWEEN = 2
-"""Letters between two numbers of one token that can be no word which announces."""
 _GROUP = re.compile("[0-9]+")
 _MIXED = re.compile("[a-z+/][A-Z]")
 """Matches in every word in base64 that has no digit."""
@@ -41,12 +31,11 @@ _PLAIN_LINK = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 _LONG_WORD = re.compile(r"\S{16}")
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
-_OF_TABLES = ("password", "passwort", "token", "apikey", "secret")
 
 
 def _of_networks(text: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield e-mail addresses, links and names of hosts."""
-    internet = _finders()[3]
+    internet = _finders()[2]
     if "HOST" in wanted:
         yield from internet.shares(text)
     text = without_coded_ends(text)
@@ -73,22 +62,14 @@ def _finders() -> tuple[Any, ...]:
     """Return the modules that find; at the first search that compiles all patterns, which takes
     tens of milliseconds.
     """
-    from sanitizer.identifiers import (
-        announced_old as announced,
-        checks,
-        credentials,
-        digits,
-        internet,
-        keys,
-        places,
-    )
+    from sanitizer.identifiers import credentials, digits, internet, keys, places
 
-    return announced, credentials, digits, internet, keys, places, checks
+    return credentials, digits, internet, keys, places
 
 
 def _secrets(text: str, lowered: str) -> Iterator[Span]:
     """Yield keys, passwords and tokens."""
-    _, credentials, _, _, keys, *_ = _finders()
+    credentials, _, _, keys, _ = _finders()
     if _LONG_WORD.search(text) or "-----BEGIN " in text:  # every other key has a long word
         yield from keys.keys(text)
     yield from credentials.secrets(text, lowered)
@@ -103,22 +84,17 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         text: the text with ASCII twins.
         wanted: kinds that are searched for.
     """
-    announced, _, digits, internet, _, places, checks = _finders()
+    _, digits, internet, _, places = _finders()
     found = list(_of_networks(text, wanted))
     has_digit = _GROUP.search(text) is not None
-    lowered = _lowered(text) if has_digit or "KEY" in wanted else ""
-    numbers = not wanted.isdisjoint(_NUMBERS)
-    if has_digit and numbers:
-        found += announced.by_other_words(text, lowered)
+    lowered = _lowered(text) if has_digit else ""
     if "ENCODED" in wanted:
         for start, end in _words_without_digits(text):
             found += _in_token(text, start, end, wanted)
     if not has_digit:
-        return [*found, *_without_digits(text, lowered, wanted)]
-    if "COORDINATES" in wanted:
-        found += checks.coordinates(text)
-    if "CARD" in wanted:
-        found += digits.other_cards(text)
+        if "MAC" in wanted and text.count(":") > 4:
+            found += internet.addresses(text)
+        return found
     if not wanted.isdisjoint(_ADDRESS_KINDS):
         found += internet.all_addresses(text, lowered)
     if "ADDRESS" in wanted:
@@ -129,41 +105,18 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
     return found
 
 
-def _without_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield MAC addresses, and the cells of tables of passwords, that are letters alone."""
-    announced, _, _, internet, *_ = _finders()
-    if "KEY" in wanted and "\n" in text and any(name in lowered for name in _OF_TABLES):
-        yield from announced.by_columns(text)
-    if "MAC" in wanted and text.count(":") > 4:
-        yield from internet.addresses(text)
-
-
 def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield candidates that are found by their digits."""
-    announced, _, digits, _, _, places, checks = _finders()
-    numbers = not wanted.isdisjoint(_DIGIT_KINDS)
-    streets, postcodes = "ADDRESS" in wanted, "POSTCODE" in wanted
-    by_words, by_form = not wanted.isdisjoint(_BY_WORDS), not wanted.isdisjoint(_BY_FORM)
-    pairs, tokens, n = "COORDINATES" in wanted, not wanted.isdisjoint(_TOKEN_KINDS), len(text)
-    pairs = pairs and "." in text
+    _, digits, _, _, places = _finders()
+    streets, postcodes, n = "ADDRESS" in wanted, "POSTCODE" in wanted, len(text)
     done = 0  # where the word that was read as a whole last ends
-    last = 0  # where the number before ends
-    for chunk in digits.CHUNK.finditer(text):
+    for chunk in CHUNK.finditer(text):
         start, end = chunk.span()
         size, before = end - start, text[start - 1] if start else ""
         after = text[end] if end < n else ""
         letter = before.isalpha()
         glued = letter or after.isalpha()
-        # What holds the second number of a token such as "aK3x9Q", or announces it, would have
-        # been found with the first.
-        inside = letter and last > 0 and text[last:start].isalpha()
-        announces = size > 2 or glued or before == "-"
-        if by_words and announces and not (inside and start - last <= _BETWEEN):
-            pass
-        last = end
-        if by_form and (size > 6 or before.isupper() or after.isupper()) and not inside:
-            yield from checks.in_chunk(text, start, end)
-        if tokens and end > done and (glued or size >= _SHORTEST_HEX):
+        if "ENCODED" in wanted and end > done and (glued or size >= _SHORTEST_HEX):
             words = list(_words_with_digits(text, start, end, done))
             done = words[-1][1] if words else done
             yield from chain.from_iterable(_in_token(text, *word, wanted) for word in words)
@@ -173,10 +126,8 @@ def _of_digits(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span
             # belong to it, such as the country of an IBAN.
             if not _LETTER.search(near + text[end : end + 3]) or _IN_WORD.fullmatch(near):
                 continue
-        if pairs and size > 5:
-            yield from checks.pairs(text, start)
-        if numbers:
-            yield from digits.in_chunk(text, start, end)
+        if "IP" in wanted and text.count(".", start, end) > 2:
+            yield from digits.ipv4s(text, start, end)
         if streets and not letter:
             yield from places.streets(text, start, end)
         if postcodes and (letter or 5 <= size <= 10):
@@ -211,16 +162,14 @@ def _words_without_digits(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_token(text: str, start: int, end: int, wanted: frozenset[str]) -> Iterator[Span]:
-    """Yield what a long word is: the address of a wallet, or an identifier that is encoded."""
-    checks = _finders()[-1]
-    if "WALLET" in wanted:
-        yield from checks.wallets(text, start, end)
-    if "ENCODED" in wanted:
-        inner = wanted - {"ENCODED", "DATE", "LINK"}
-        for plain in plain_texts(text[start:end]):
-            if any(span[2] in inner for span in _candidates(plain, inner)):
-                yield start, end, "ENCODED"
-                return
+    """Yield a long word that is an identifier in base64 or hexadecimal."""
+    from sanitizer.identifiers.search import candidates
+
+    inner = wanted - {"ENCODED", "DATE", "LINK"}
+    for plain in plain_texts(text[start:end]):
+        if candidates(plain, inner, packaged()):
+            yield start, end, "ENCODED"
+            return
 
 
 def _lowered(text: str) -> str:

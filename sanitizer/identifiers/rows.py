@@ -56,7 +56,7 @@ network, ENCODED an identifier in base64 or hexadecimal, an ID the number of a c
 or a case.
 """
 
-_FOLDER = Path(__file__).parent / "kinds"
+FOLDER = Path(__file__).parent / "kinds"
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af]")
@@ -160,7 +160,7 @@ def _validator(validate: Callable[[str], str]) -> Callable[[str], bool]:
 @cache
 def words_of(topic: str) -> tuple[str, ...]:
     """Return the words of a topic in all languages of `kinds/words.toml`, the longest first."""
-    table = tomllib.loads((_FOLDER / "words.toml").read_text("utf-8"))[topic]
+    table = tomllib.loads((FOLDER / "words.toml").read_text("utf-8"))[topic]
     return tuple(sorted({word for words in table.values() for word in words}, key=len)[::-1])
 
 
@@ -299,7 +299,7 @@ def rows_of(text: str) -> Iterator[Row]:
 @cache
 def packaged() -> Registry:
     """Return the registry of the kinds that come with the package."""
-    files = sorted(_FOLDER.glob("*.toml"))
+    files = sorted(FOLDER.glob("*.toml"))
     rows = [row for path in files for row in rows_of(path.read_text("utf-8"))]
     assert len(rows) == len({row.name for row in rows}), "two kinds have one name"
     return Registry(rows)

@@ -216,7 +216,7 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
 def _holds(lowered: str, strings: tuple[str, ...]) -> bool:
     """Return True if a text holds one of some strings, or there are none."""
     # a loop, since a generator takes twice as long
-    for each in strings:  # noqa: SIM110
+    for each in strings:
         if each in lowered:
             return True
     return not strings

@@ -359,7 +359,7 @@ def _counts(
         return False
     if kind in {"secret", "random"}:
         random = len(value) >= 20 and looks_random(value) and " " not in value
-        random = random or (_is_long_number(value) and not value.isdecimal() or len(value) >= 24 and value.isdigit())
+        random = random or ((_is_long_number(value) and not value.isdecimal()) or (len(value) >= 24 and value.isdigit()))
         return random or (kind == "secret" and _is_secret(value, quoted, place))
     if is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
         return True
