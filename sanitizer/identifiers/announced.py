@@ -79,9 +79,7 @@ def announced(text: str, lowered: str, registry: Registry) -> Iterator[Found]:
         yield from by_columns(text, registry)
 
 
-def _phrases(
-    text: str, lowered: str, registry: Registry
-) -> Iterator[tuple[int, int, list[Row]]]:
+def _phrases(text: str, lowered: str, registry: Registry) -> Iterator[tuple[int, int, list[Row]]]:
     """Yield where phrases that announce stand, the longest that begins at a place first."""
     words = list(_words(text))
     lower = [lowered[word.start() : word.end()] for word in words]
@@ -117,7 +115,9 @@ def _end_of_phrase(
         return 0
     for i, wanted in enumerate(phrase[1:], number + 1):
         start, end = words[i].span()
-        if lowered[start:end] != wanted or not _BETWEEN.fullmatch(lowered, words[i - 1].end(), start):
+        if lowered[start:end] != wanted or not _BETWEEN.fullmatch(
+            lowered, words[i - 1].end(), start
+        ):
             return 0
     return words[number + len(phrase) - 1].end()
 
@@ -143,7 +143,11 @@ def _value(text: str, start: int, end: int, rows: list[Row]) -> Found | None:
             if not (owned if row.kind == "KEY" else plain):
                 continue
         # "ABA6010" in a hash
-        glued = first == end and each and (text[start - 1 : start] == "-" or not text[slice(*each[:2])].isdigit())
+        glued = (
+            first == end
+            and each
+            and (text[start - 1 : start] == "-" or not text[slice(*each[:2])].isdigit())
+        )
         if each and not glued:
             found.append(each)
     return max(found, key=lambda each: (each[1], -KINDS.index(each[2].kind)), default=None)
@@ -167,7 +171,9 @@ def _and_others(text: str, found: Found) -> Iterator[Found]:
     start, end, row = found
     yield found
     while (sign := _AND.match(text, end)) and (other := _matched(text, sign.end(), row)):
-        if list(map(str.isdigit, text[start:end])) != list(map(str.isdigit, text[slice(*other[:2])])):
+        if list(map(str.isdigit, text[start:end])) != list(
+            map(str.isdigit, text[slice(*other[:2])])
+        ):
             return
         yield other
         start, end, _ = other

@@ -1,4 +1,5 @@
 """Old finders, until their rows are written."""
+
 from __future__ import annotations
 
 import re

@@ -51,15 +51,17 @@ def proved(text: str, registry: Registry, wanted: frozenset[str]) -> Iterator[tu
 def _proved_at(
     text: str, start: int, registry: Registry, wanted: frozenset[str]
 ) -> tuple[int, int, Row] | None:
+    """Return the longest number that begins at an offset and proves itself."""
     if not registry.alone.match(text, start):
         return None
+    found = []
     for row in registry.proved:
         m = row.pattern_alone.match(text, start) if row.kind in wanted else None
         if m and _END.match(text, m.end()) and row.passes(m[0]):
             low, high = max(0, start - _NEAR), m.end() + _NEAR
             if not row.near or row.pattern_near.search(text, low, high):
-                return start, m.end(), row
-    return None
+                found.append((start, m.end(), row))
+    return max(found, key=lambda each: each[1], default=None)
 
 
 CHUNK = re.compile(r"[0-9]+(?:[ .\-/()]{1,3}[0-9]+)*")
@@ -297,7 +299,9 @@ def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span
         found += [s for s in national if not _meets(s, found)]
     if found and text.find("(", start, end) >= 0:
         # What looks like a code before "(555)" may be the end of the number before it.
-        codes = [(m, last) for m, last in ((_CODE_BEFORE_AREA.match(text, *s), s[1]) for s in found)]
+        codes = [
+            (m, last) for m, last in ((_CODE_BEFORE_AREA.match(text, *s), s[1]) for s in found)
+        ]
         found += [(m.end(1), last) for m, last in codes if m]
     found = [s for s in found if not _meets(s, [each[:2] for each in taken])]
     if not found and (loose := _LOOSE.search(text, begin, stop)) and loose.start() <= start:
@@ -350,7 +354,9 @@ def _is_said(text: str, span: tuple[int, int], number: str) -> bool:
     behind = _BEHIND.match(text, span[1])
     if behind and not _NUMBER.isdisjoint(behind[1].lower().split()):
         return True
-    return bool(_HOME.fullmatch(number)) and is_dialled_at_home("".join(filter(str.isdigit, number)))
+    return bool(_HOME.fullmatch(number)) and is_dialled_at_home(
+        "".join(filter(str.isdigit, number))
+    )
 
 
 @lru_cache(4096)

@@ -57,6 +57,7 @@ or a case.
 """
 
 FOLDER = Path(__file__).parent / "kinds"
+_SEPARATORS = re.compile(r"[\s./-]")
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af]")
@@ -148,11 +149,14 @@ def _validator(validate: Callable[[str], str]) -> Callable[[str], bool]:
     """
 
     def accepts(value: str) -> bool:
-        try:
-            validate(value)
-        except Exception:  # noqa: BLE001: whatever a module raises, the number is not valid
-            return False
-        return True
+        # some of its modules know other separators than others
+        for reading in (value, _SEPARATORS.sub("", value)):
+            try:
+                validate(reading)
+            except Exception:  # noqa: BLE001, S112, PERF203: it is not valid, whatever is raised
+                continue
+            return True
+        return False
 
     return accepts
 
@@ -208,11 +212,17 @@ def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> 
         raise ValueError(f"kind {name}: there is no part {error.args[0]!r}") from None
     except (TypeError, AttributeError):
         known = ", ".join(sorted({f.name for f in fields(Row)} - {"kind"} | {"class"}))
-        raise ValueError(f"kind {name}: keys must be of {known}, with values of their type") from None
+        raise ValueError(
+            f"kind {name}: keys must be of {known}, with values of their type"
+        ) from None
     except re.error as error:
         raise ValueError(f"kind {name}: a pattern is not valid: {error}") from None
-    if not (row.finder or row.alone or (row.form and (row.at or row.marks or row.words or row.heads))):
-        raise ValueError(f"kind {name}: it needs a form, and at, marks, words, heads or alone to find it by")
+    if not (
+        row.finder or row.alone or (row.form and (row.at or row.marks or row.words or row.heads))
+    ):
+        raise ValueError(
+            f"kind {name}: it needs a form, and at, marks, words, heads or alone to find it by"
+        )
     if row.check:
         _checker(row.check)
     return row

@@ -250,7 +250,9 @@ def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:
         value = m[group].rstrip(_TRIMMED) if row.trim else m[group]
         if not value or ("name" in groups and not is_announced(m["name"], value)):
             continue
-        if row.near and not row.pattern_near.search(text, max(0, m.start() - _NEAR), m.end() + _NEAR):
+        if row.near and not row.pattern_near.search(
+            text, max(0, m.start() - _NEAR), m.end() + _NEAR
+        ):
             continue
         if row.passes(value):
             yield m.start(group), m.start(group) + len(value), row

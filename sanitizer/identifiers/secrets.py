@@ -184,7 +184,9 @@ _VALUE = re.compile(
     rf"(?:\"((?:[^\"\\\n]|\\.){{1,300}})\"|'((?:[^'\\\n]|\\.){{1,300}})'|`([^`\n]{{1,300}})`"
     rf"|\\{{1,3}}\"([^\"\\\n]{{1,300}})\\{{1,3}}\"|({_PLAIN}{{1,300}}+))"
 )
-_BRACED = re.compile(r"=\s{0,3}(?=[^\s\"'`]{0,60}[{}][^\s\"'`]{0,60}[0-9#$!@&*_-])(\w[^\s\"'`]{11,200})")
+_BRACED = re.compile(
+    r"=\s{0,3}(?=[^\s\"'`]{0,60}[{}][^\s\"'`]{0,60}[0-9#$!@&*_-])(\w[^\s\"'`]{11,200})"
+)
 """A value without quotes that holds braces and signs, as no expression does."""
 _QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
 _HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
@@ -359,7 +361,10 @@ def _counts(
         return False
     if kind in {"secret", "random"}:
         random = len(value) >= 20 and looks_random(value) and " " not in value
-        random = random or ((_is_long_number(value) and not value.isdecimal()) or (len(value) >= 24 and value.isdigit()))
+        random = random or (
+            (_is_long_number(value) and not value.isdecimal())
+            or (len(value) >= 24 and value.isdigit())
+        )
         return random or (kind == "secret" and _is_secret(value, quoted, place))
     if is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
         return True
@@ -439,9 +444,7 @@ def _ends_there(text: str, end: int, place: _Place) -> bool:
 
 # --- Sentences: "my password is X"
 
-_COPULA_STEMS = tuple(
-    "pw mdp pass kennwort wachtwoord contrase senha clave ordine".split()
-)
+_COPULA_STEMS = tuple("pw mdp pass kennwort wachtwoord contrase senha clave ordine".split())
 _COPULA = re.compile(
     r"([a-zñ]{0,6})[\"'`]?(?: (?:for|to|on|für|zu[mr]?|pour|para|per|voor|van|of|von|vom|del?"
     r"|du|d[aio]|della) [^\s.,:;]{1,30}(?: [^\s.,:;]{1,30})?)?"
