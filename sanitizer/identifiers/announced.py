@@ -70,11 +70,11 @@ def announced(text: str, lowered: str, registry: Registry) -> Iterator[Found]:
     """
     done = -1
     for start, end, rows in _phrases(text, lowered, registry):
-        if start > done and not text[start - 1 : start].isdigit():  # part of a hash
+        if start >= done and not text[start - 1 : start].isdigit():  # part of a hash
             found = _value(text, start, end, rows) or _named_behind(text, start, end, rows)
             if found:
                 yield from _and_others(text, found)
-                done = start
+                done = end
     if "\n" in text and not {",", ";", "\t", "|"}.isdisjoint(text):
         yield from by_columns(text, registry)
 

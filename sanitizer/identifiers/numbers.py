@@ -33,11 +33,12 @@ def proved(text: str, registry: Registry, wanted: frozenset[str]) -> Iterator[tu
     last: tuple[int, int, Row] | None = None
     for token in _TOKEN.finditer(text):
         start = token.start()
-        inside = _INSIDE.search(text, max(0, start - 2), start)
-        found = None if inside else _proved_at(text, start, registry, wanted)
-        if found is None and text[start - 1 : start] in {" ", "-"}:
+        code = None
+        if text[start - 1 : start] in {" ", "-"}:
             code = _CODE_BEFORE.search(text, max(0, start - 10), start)
-            found = _proved_at(text, code.start(), registry, wanted) if code else None
+        found = _proved_at(text, code.start(), registry, wanted) if code else None
+        if found is None and not _INSIDE.search(text, max(0, start - 2), start):
+            found = _proved_at(text, start, registry, wanted)
         if found and last and found[2] is last[2] and found[0] < last[1]:
             last = (last[0], max(last[1], found[1]), last[2])
         elif found:
@@ -273,12 +274,13 @@ _HOME = re.compile(r"\(?0[0-9]{1,4}(?:\) ?| ?[/-] ?| )[0-9]{2,8}(?:[ -][0-9]{2,5
 _CODE_BEFORE_AREA = re.compile(r"(0?0?1 ?)\([0-9]{3}\)")
 _WORDS = re.compile(r"[^\W\d_]+")
 _PHONE, _CALL, _AT, _OTHER = (frozenset(words_of(t)) for t in ("phone", "call", "at", "other"))
+_OWNERS = frozenset(words_of("owners")) - {"the", "a"}
 _NUMBER = _PHONE | frozenset(words_of("numbering"))
 _BEHIND = re.compile(
     rf",? (?:{'|'.join(map(re.escape, words_of('copulas')))}|for) "
     rf"(?:{'|'.join(words_of('owners'))}) (\w+(?: \w+)?)"
 )
-_FEWEST, _SHORTEST_ABROAD = 6, 10
+_FEWEST, _SHORTEST_ABROAD = 5, 10
 """Digits of a telephone number after words; and of one after `00`."""
 
 
@@ -303,11 +305,12 @@ def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span
             (m, last) for m, last in ((_CODE_BEFORE_AREA.match(text, *s), s[1]) for s in found)
         ]
         found += [(m.end(1), last) for m, last in codes if m]
-    found = [s for s in found if not _meets(s, [each[:2] for each in taken])]
-    if not found and (loose := _LOOSE.search(text, begin, stop)) and loose.start() <= start:
-        span = loose.span()
-        if not _meets(span, [each[:2] for each in taken]) and _is_said(text, span, loose[0]):
-            found = [span]
+    others = [each[:2] for each in taken]
+    found = [s for s in found if not _meets(s, others)]
+    loose = _LOOSE.search(text, begin, stop)
+    if loose and loose.start() <= start and not (found and found[0][1] >= loose.end()):
+        if not _meets(loose.span(), others) and _is_said(text, loose.span(), loose[0]):
+            found = [loose.span()]
     # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
     other = bool(found) and _is_other(text, start)
     yield from ((first, last, "phone") for first, last in found if not other or first > start)
@@ -344,12 +347,12 @@ def _is_other(text: str, start: int) -> bool:
 def _is_said(text: str, span: tuple[int, int], number: str) -> bool:
     """Return True if words about a number, or its groups alone, say that it is dialled."""
     words = _before(text, span[0])
-    enough = sum(map(str.isdigit, number)) >= _FEWEST
-    if words and enough:
-        asked = not _CALL.isdisjoint(words[-2:]) or (
-            words[-1] in _AT and not _CALL.isdisjoint(words[-5:])
-        )
-        if asked or not _PHONE.isdisjoint(words[-5:]) or words[-2:] == ["my", "number"]:
+    if words and sum(map(str.isdigit, number)) >= _FEWEST:
+        asked = words[-1] in _AT and not _CALL.isdisjoint(words[-5:])
+        owned = words[-2:] == ["number", "is"] and not _OWNERS.isdisjoint(words[-3:-2])
+        if asked or owned or words == ["number"] or words[-2:] == ["my", "number"]:
+            return True
+        if not _CALL.isdisjoint(words[-2:]) or not _PHONE.isdisjoint(words[-5:]):
             return True
     behind = _BEHIND.match(text, span[1])
     if behind and not _NUMBER.isdisjoint(behind[1].lower().split()):
