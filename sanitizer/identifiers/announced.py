@@ -55,11 +55,13 @@ _BEHIND = re.compile(
     r"(?:\w{2,20} ){0,2})\Z"
 )
 _TOKEN_BEFORE = re.compile(
-    r"(?<![\w-])(?<![0-9][ .-])[A-Za-z-]{0,6}[0-9](?:[ .-]?[0-9]|[A-Z](?=[A-Z]?(?:[0-9]|\Z))|-[A-Z]\Z)*\Z"
+    r"(?<![\w-])(?<![0-9][ .-])[A-Za-z-]{0,6}[0-9]"
+    r"(?:[ .-]?[0-9]|[A-Z](?=[A-Z]?(?:[0-9]|\Z))|-[A-Z]\Z)*\Z"
 )
 _FEWEST_BEHIND = 5
-_PLAINLY = 6
-"""Digits of a value that an abbreviation in lower case announces with a sign: "npi: 1234567"."""
+_PLAINLY, _FEWEST_CODED, _SHORT = 6, 4, 8
+"""Digits of a value that an abbreviation in lower case announces with a sign: "npi: 1234567"; and
+of one with letters that is longer than the last."""
 
 
 def announced(text: str, lowered: str, registry: Registry) -> Iterator[Found]:
@@ -127,9 +129,9 @@ def _value(text: str, start: int, end: int, rows: list[Row]) -> Found | None:
     gap = _GAP.match(text, end)
     assert gap, "every part of it may be empty"
     first = gap.end()
-    numbered = gap["numbering"] or _SIGN.search(gap["sign"])
-    coded = _CODED.match(text, first) and not _ISO_DAY.match(text, first)
-    coded = coded or _LONG_NUMBER.match(text, first)
+    numbered = bool(gap["numbering"] or _SIGN.search(gap["sign"]))
+    coded = bool(_CODED.match(text, first)) and not _ISO_DAY.match(text, first)
+    coded = coded or bool(_LONG_NUMBER.match(text, first))
     found: list[Found] = []
     for row in rows:
         if row.numbered and not (numbered or coded):
@@ -138,17 +140,15 @@ def _value(text: str, start: int, end: int, rows: list[Row]) -> Found | None:
         each = _matched(text, before.start() if before else first, row)
         if each and row.capitals and not text[start:end].isupper():
             owned = _OWNER.search(text, max(0, start - 12), start) or gap["numbering"]
-            signed = _SIGN.search(gap["sign"]) or gap["numbering"]
-            plain = signed and sum(map(str.isdigit, text[slice(*each[:2])])) >= _PLAINLY
-            if not (owned if row.kind == "KEY" else plain):
+            value = text[slice(*each[:2])]
+            n_digits = sum(map(str.isdigit, value))
+            enough = n_digits >= _PLAINLY or (n_digits >= _FEWEST_CODED and len(value) > _SHORT)
+            if not (owned if row.kind == "KEY" else numbered and enough):
                 continue
-        # "ABA6010" in a hash
-        glued = (
-            first == end
-            and each
-            and (text[start - 1 : start] == "-" or not text[slice(*each[:2])].isdigit())
-        )
-        if each and not glued:
+        if each and first == end:  # "ABA6010" in a hash
+            hashed = text[start - 1 : start] == "-" or not text[slice(*each[:2])].isdigit()
+            each = None if hashed else each
+        if each:
             found.append(each)
     return max(found, key=lambda each: (each[1], -KINDS.index(each[2].kind)), default=None)
 

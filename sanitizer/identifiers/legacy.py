@@ -85,7 +85,7 @@ def _candidates(text: str, wanted: frozenset[str]) -> list[Span]:
         text: the text with ASCII twins.
         wanted: kinds that are searched for.
     """
-    _, digits, internet, _, places = _finders()
+    _, _, internet, _, places = _finders()
     found = list(_of_networks(text, wanted))
     has_digit = _GROUP.search(text) is not None
     lowered = _lowered(text) if has_digit else ""
@@ -183,5 +183,6 @@ def _lowered(text: str) -> str:
 
 
 def find(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
+    """Yield what the old finders find, as rows."""
     for start, end, kind in _candidates(text, wanted):
         yield start, end, "old-" + kind.lower().replace("_", "-")

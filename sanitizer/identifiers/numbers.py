@@ -20,8 +20,6 @@ Span = tuple[int, int, str]
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]*+[0-9]")
 _CODE_BEFORE = re.compile(r"(?<![^\W_])(?<!\w[-.])[A-ZÄÖÜ]{1,4}[ -](?:[A-Z]{1,2} )?\Z")
 _INSIDE = re.compile(r"(?:[0-9][./_-]|[A-Za-z][.-])\Z")
-_END = re.compile(r"(?![^\W_]|[_-][0-9]|[./](?!00?(?![\w.]))[0-9])")
-"""A spreadsheet writes a number with ".0" behind."""
 _NEAR = 60
 
 
@@ -58,7 +56,7 @@ def _proved_at(
     found = []
     for row in registry.proved:
         m = row.pattern_alone.match(text, start) if row.kind in wanted else None
-        if m and _END.match(text, m.end()) and row.passes(m[0]):
+        if m and row.passes(m[0]):
             low, high = max(0, start - _NEAR), m.end() + _NEAR
             if not row.near or row.pattern_near.search(text, low, high):
                 found.append((start, m.end(), row))
@@ -156,7 +154,8 @@ _YEAR_FIRST = re.compile(
     rf"(?:st|nd|rd|th)?\b{_TIME}"
 )
 _AFTER_MONTH = re.compile(
-    rf"(?i)(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?:(?:,? |, ?|-)(?P<year>[12][0-9]{{3}}))?\b(?!:){_TIME}"
+    r"(?i)(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:(?:,? |, ?|-)(?P<year>[12][0-9]{3}))?\b(?!:)"
+    + _TIME
 )
 _BEFORE_DAY = re.compile(r"(?<!\w)([^\W\d_]{3,9})\.?[ -]{1,2}\Z")
 _BORN = "|".join(map(re.escape, words_of("birth")))
@@ -271,6 +270,8 @@ _NATIONAL = re.compile(
 _LOOSE = re.compile(rf"{_EDGE}\(?\+?\(?[0-9](?:{_SEP}[0-9]){{4,14}}{_EXT}{_STOP}")
 _HOME = re.compile(r"\(?0[0-9]{1,4}(?:\) ?| ?[/-] ?| )[0-9]{2,8}(?:[ -][0-9]{2,5}){0,3}")
 """A number whose code begins with 0, as it is dialled at home."""
+_AMOUNT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,5}/[0-9]{2}|[01]?[0-9]/[12][0-9]{3}")
+"""A sum with points between thousands, a file of a year, a month."""
 _CODE_BEFORE_AREA = re.compile(r"(0?0?1 ?)\([0-9]{3}\)")
 _WORDS = re.compile(r"[^\W\d_]+")
 _PHONE, _CALL, _AT, _OTHER = (frozenset(words_of(t)) for t in ("phone", "call", "at", "other"))
@@ -280,8 +281,8 @@ _BEHIND = re.compile(
     rf",? (?:{'|'.join(map(re.escape, words_of('copulas')))}|for) "
     rf"(?:{'|'.join(words_of('owners'))}) (\w+(?: \w+)?)"
 )
-_FEWEST, _SHORTEST_ABROAD = 5, 10
-"""Digits of a telephone number after words; and of one after `00`."""
+_FEWEST, _SHORTEST, _SHORTEST_ABROAD = 6, 5, 10
+"""Digits of a telephone number after words, of one that is to be called, and of one after `00`."""
 
 
 def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]:
@@ -308,9 +309,9 @@ def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span
     others = [each[:2] for each in taken]
     found = [s for s in found if not _meets(s, others)]
     loose = _LOOSE.search(text, begin, stop)
-    if loose and loose.start() <= start and not (found and found[0][1] >= loose.end()):
-        if not _meets(loose.span(), others) and _is_said(text, loose.span(), loose[0]):
-            found = [loose.span()]
+    longer = loose and loose.start() <= start and not (found and found[0][1] >= loose.end())
+    if loose and longer and not _meets(loose.span(), others):
+        found = [loose.span()] if _is_said(text, loose.span(), loose[0]) else found
     # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
     other = bool(found) and _is_other(text, start)
     yield from ((first, last, "phone") for first, last in found if not other or first > start)
@@ -346,19 +347,24 @@ def _is_other(text: str, start: int) -> bool:
 
 def _is_said(text: str, span: tuple[int, int], number: str) -> bool:
     """Return True if words about a number, or its groups alone, say that it is dialled."""
-    words = _before(text, span[0])
-    if words and sum(map(str.isdigit, number)) >= _FEWEST:
+    n_digits = sum(map(str.isdigit, number))
+    if n_digits < _SHORTEST or _AMOUNT.fullmatch(number):
+        return False
+    if words := _before(text, span[0]):
         asked = words[-1] in _AT and not _CALL.isdisjoint(words[-5:])
-        owned = words[-2:] == ["number", "is"] and not _OWNERS.isdisjoint(words[-3:-2])
-        if asked or owned or words == ["number"] or words[-2:] == ["my", "number"]:
+        if asked or not _CALL.isdisjoint(words[-2:]):
             return True
-        if not _CALL.isdisjoint(words[-2:]) or not _PHONE.isdisjoint(words[-5:]):
+        owned = words[-2:] == ["number", "is"] and not _OWNERS.isdisjoint(words[-3:-2])
+        owned = owned or words == ["number"] or words[-2:] == ["my", "number"]
+        if n_digits >= _FEWEST and (owned or not _PHONE.isdisjoint(words[-5:])):
             return True
     behind = _BEHIND.match(text, span[1])
     if behind and not _NUMBER.isdisjoint(behind[1].lower().split()):
         return True
-    return bool(_HOME.fullmatch(number)) and is_dialled_at_home(
-        "".join(filter(str.isdigit, number))
+    return (
+        n_digits > _FEWEST + 1
+        and bool(_HOME.fullmatch(number))
+        and is_dialled_at_home("".join(filter(str.isdigit, number)))
     )
 
 

@@ -20,9 +20,9 @@ Keys of a row:
 - `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
 - `finder`: function of this package that finds the kind, in place of a form.
 - `check`: name of a function of `checks`, or `stdnum.` and a module of python-stdnum; a value that
-  is not announced must pass it. `proof`: true if an announced value must pass it too. A group `name`
-  of a form is the name of a secret, which decides whether the value is one. `trim`: true if marks
-  at the end of a value belong to the sentence.
+  is not announced must pass it. `proof`: true if an announced value must pass it too. A group
+  `name` of a form is the name of a secret, which decides whether the value is one. `trim`: true if
+  marks at the end of a value belong to the sentence.
 - `alone`: form of values that count without words, if `check` accepts them; `near` counts too.
 - `positive`, `negative`: examples. `source`: where form, words and lengths are documented.
 
@@ -57,6 +57,8 @@ or a case.
 """
 
 FOLDER = Path(__file__).parent / "kinds"
+_END = r"(?![^\W_]|[_-][0-9]|[./](?!00?(?![\w.]))[0-9])"
+"""Where a number ends; a spreadsheet writes one with ".0" behind."""
 _SEPARATORS = re.compile(r"[\s./-]")
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -104,7 +106,7 @@ class Row:
     @cached_property
     def pattern_alone(self) -> re.Pattern[str]:
         """`alone`, compiled at its first use."""
-        return re.compile(self.alone)
+        return re.compile(f"(?:{self.alone}){_END}")
 
     @cached_property
     def pattern_near(self) -> re.Pattern[str]:
@@ -148,15 +150,15 @@ def _validator(validate: Callable[[str], str]) -> Callable[[str], bool]:
     Some of its modules raise other errors than its own for numbers of no known form.
     """
 
+    def validates(value: str) -> bool:
+        try:
+            validate(value)
+        except Exception:  # noqa: BLE001: whatever a module raises, the number is not valid
+            return False
+        return True
+
     def accepts(value: str) -> bool:
-        # some of its modules know other separators than others
-        for reading in (value, _SEPARATORS.sub("", value)):
-            try:
-                validate(reading)
-            except Exception:  # noqa: BLE001, S112, PERF203: it is not valid, whatever is raised
-                continue
-            return True
-        return False
+        return validates(value) or validates(_SEPARATORS.sub("", value))
 
     return accepts
 
@@ -270,8 +272,8 @@ class Registry:
                     phrases[words].append(replace(row, capitals=True) if capitals else row)
         self.announced: defaultdict[tuple[str, ...], list[tuple[tuple[str, ...], list[Row]]]]
         self.announced = defaultdict(list)
-        for phrase, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
-            self.announced[phrase[:2]].append((phrase, found))
+        for spelled, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
+            self.announced[spelled[:2]].append((spelled, found))
 
     @cached_property
     def unspaced_words(self) -> re.Pattern[str]:
