@@ -13,6 +13,9 @@ from hashlib import sha256
 from ipaddress import ip_address
 from math import log2
 
+from stdnum import iban, luhn, numdb
+from stdnum.iso7064 import mod_97_10
+
 # Issuer ranges of ISO/IEC 7812, as published: lowest prefix, highest prefix, numbers of digits.
 CARD_ISSUERS = (
     ("4", "4", (13, 16, 19)),
@@ -42,17 +45,6 @@ CARD_ISSUERS = (
     ("67", "67", tuple(range(12, 20))),
 )
 
-CALLING_CODES = frozenset(
-    """
-    1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61
-    62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98 211 212 213 216 218
-    """.split()
-) | frozenset(
-    f"{tens}{unit}"
-    for tens in "22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99".split()
-    for unit in range(10)
-)
-
 MONTHS = tuple(
     """
     january february march april may june july august september october november december
@@ -62,17 +54,13 @@ MONTHS = tuple(
 
 def luhn_digit(digits: str) -> str:
     """Return the digit that, appended to `digits`, passes the Luhn check (ISO/IEC 7812-1)."""
-    total = 0
-    for i, digit in enumerate(reversed(digits)):
-        value = int(digit) * (2 - i % 2)
-        total += value - 9 * (value > 9)
-    return str(-total % 10)
+    return luhn.calc_check_digit(digits)
 
 
 def passes_luhn(digits: str) -> bool:
     """Return True if the digits end in their Luhn digit and are not one digit repeated."""
     digits = "".join(filter(str.isdigit, digits))
-    return len(set(digits)) > 1 and luhn_digit(digits[:-1]) == digits[-1]
+    return len(set(digits)) > 1 and luhn.is_valid(digits)
 
 
 def is_issued(digits: str) -> bool:
@@ -85,23 +73,18 @@ def is_issued(digits: str) -> bool:
 
 def iban_remainder(compact: str) -> int:
     """Return the remainder by ISO 7064 mod 97-10 of an IBAN without spaces; 1 for a valid one."""
-    moved = compact[4:] + compact[:4]
-    return int("".join(str(int(c, 36)) for c in moved)) % 97
+    return mod_97_10.checksum(compact[4:] + compact[:4])
 
 
 @cache
 def iban_length(country: str) -> int:
     """Return the number of characters of a country's IBANs, as python-stdnum has it; 0 for none."""
-    from stdnum import numdb
-
     (_, found), *_ = numdb.get("iban").info(country)
     return 4 + sum(map(int, re.findall("[0-9]+", found["bban"]))) if found else 0
 
 
 def is_iban(compact: str) -> bool:
     """Return True if an IBAN without spaces has its country's form and the right check digits."""
-    from stdnum import iban
-
     return bool(iban.is_valid(compact, check_country=False))
 
 
@@ -148,7 +131,9 @@ def is_numeric_day(year: str, first: str, second: str) -> bool:
 
 def calling_code(digits: str) -> str | None:
     """Return the country calling code (ITU-T E.164) that begins `digits`, or None."""
-    return next((digits[:n] for n in (1, 2, 3) if digits[:n] in CALLING_CODES), None)
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE as CODES  # its tables take time to load
+
+    return next((digits[:n] for n in (1, 2, 3) if int(digits[:n] or 0) in CODES), None)
 
 
 def entropy(text: str) -> float:
