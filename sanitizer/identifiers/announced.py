@@ -9,32 +9,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
-from sanitizer.identifiers.rows import Registry, Row
+from sanitizer.identifiers.rows import KINDS, UNSPACED, Registry, Row, words_of
 
 Found = tuple[int, int, Row]
 
-_WORD = re.compile(r"[A-ZÄÖÜ]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
-_BETWEEN = re.compile(r"[\s._/'\"’-]{0,3}")
+_WORD = re.compile(r"[^\W\d_]+")
+_CAMEL = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
+_HUMP = re.compile("[a-z][A-Z]")
+_BETWEEN = re.compile(r"[\s._/'\"’°-]{0,3}")
 """What may stand between two words of a phrase."""
-_NUMBERING = (
-    r"n\.o|number|numbers|no|nos|nr|num|nbr|id|ids|code|ref|reference|nummer|numero|número|numéro|n"
-    "|núm|nro|numer|номер"
-)
+
+
+def _any(topic: str) -> str:
+    return "|".join(map(re.escape, words_of(topic)))
+
+
 _GAP = re.compile(
-    rf"(?:[\s_.,:#=°º'\"()/-]{{0,4}}(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
-    rf"(?:(?P<numbering>(?i:{_NUMBERING})(?!-?[0-9]))"
-    r"|s|is|was|are|ist|lautet|war|est|es|è|é|e|[Cc]ard|[Kk]arte|carte|scheme|de|du|del|der|da|do"
-    r"|the|of|his|her|my|español[a]?|italian[oa]|français|francés|portugu[eê]s|deutscher|british"
-    r"|[A-Z]{2,3}(?=\))|client|clienti|cliente|dossier|compte|cuenta|conto"
-    r"|conta|серия|patient|assuré|for|für|fürs|zum|[Tt]oken|[Aa]pp|[Ss]afe|door|phone|sim|SIM)"
-    r"(?![^\W_])){0,4}"
+    rf"(?:[\s_.,:#=°º'\"()/№-]{{0,4}}(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
+    rf"(?:(?P<numbering>(?i:{_any('numbering')})(?!-?[0-9]))"
+    rf"|{_any('between')}|[A-Z]{{2,3}}(?=\)))(?![^\W_])){{0,4}}"
     # a question, and who answers it
     r"(?:[?.:]{0,2}\r?\n{1,2}(?:\[[0-9:]{4,8}\] ?)?[^\W\d_][\w ]{0,20}: "
     r"(?:(?i:it['’]?s|it is|sure|yes|ok|das ist|es ist|c['’]est|es el)[ ,]{1,2}){0,2})?"
-    r"(?P<sign>(?:&nbsp;|[\s_.,:#=°º'\"()>\\\]-]){0,8})"
+    r"(?P<sign>(?:&nbsp;|[\s_.,:#=°º'\"()>\\\]№*-]){0,8})"
 )
-_SIGN = re.compile("[#:=]")
+_PARTICLES = re.compile(r"[^\x00-\x7f]{0,8}")
+"""What a script without spaces writes behind a word."""
+_SIGN = re.compile("[#:=№]")
 _OWNER = re.compile(
     r"(?i)\b(?:my|our|his|her|their|atm|unlock|sim|card|phone|debit|account|login|voicemail|code"
     r"|código|codice|mon|mi|meine?|mio|meu|mijn|il|el|le|die|de) \Z"
@@ -46,9 +49,19 @@ _CODED = re.compile(
 """A number with six digits and a hyphen, or letters before it: "policy" alone announces it."""
 _ISO_DAY = re.compile("[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
 _LONG_NUMBER = re.compile(r"[0-9]{8}")
-_BEHIND = re.compile(r" \((?:(?:my|his|her|the|our) )?([^\W\d_]{2,30}(?: [^\W\d_]{2,20})?)\)")
-_TOKEN_BEFORE = re.compile(r"(?<![\w-])[A-Z-]{0,6}[0-9](?:[ .-]?[0-9])*\Z")
+_AND = re.compile(rf",? (?:(?:{_any('and')}) )?|[,;/&] ?")
+_BEHIND = re.compile(
+    rf"(?: \((?:(?:{_any('owners')}) )?|,? (?:{_any('copulas')}) (?:(?:{_any('owners')}) )"
+    r"(?:\w{2,20} ){0,2})\Z"
+)
+_TOKEN_BEFORE = re.compile(
+    r"(?<![\w-])(?<![0-9][ .-])[A-Za-z-]{0,6}[0-9]"
+    r"(?:[ .-]?[0-9]|[A-Z](?=[A-Z]?(?:[0-9]|\Z))|-[A-Z]\Z)*\Z"
+)
 _FEWEST_BEHIND = 5
+_PLAINLY, _FEWEST_CODED, _SHORT = 6, 4, 8
+"""Digits of a value that an abbreviation in lower case announces with a sign: "npi: 1234567"; and
+of one with letters that is longer than the last."""
 
 
 def announced(text: str, lowered: str, registry: Registry) -> Iterator[Found]:
@@ -57,19 +70,43 @@ def announced(text: str, lowered: str, registry: Registry) -> Iterator[Found]:
     Args:
         lowered: the text in lower case, at the same offsets.
     """
-    words = list(_WORD.finditer(text))
-    for number, word in enumerate(words):
-        for phrase, rows in registry.announced.get(lowered[word.start() : word.end()], ()):
-            end = _end_of_phrase(lowered, words, number, phrase)
-            if end and not text[word.start() - 1 : word.start()].isdigit():  # part of a hash
-                found = _value(text, word.start(), end, rows)
-                if found:
-                    yield found
-                    break
-    if " (" in text:
-        yield from _named_behind(text, registry)
+    done = -1
+    for start, end, rows in _phrases(text, lowered, registry):
+        if start >= done and not text[start - 1 : start].isdigit():  # part of a hash
+            found = _value(text, start, end, rows) or _named_behind(text, start, end, rows)
+            if found:
+                yield from _and_others(text, found)
+                done = end
     if "\n" in text and not {",", ";", "\t", "|"}.isdisjoint(text):
         yield from by_columns(text, registry)
+
+
+def _phrases(text: str, lowered: str, registry: Registry) -> Iterator[tuple[int, int, list[Row]]]:
+    """Yield where phrases that announce stand, the longest that begins at a place first."""
+    words = list(_words(text))
+    lower = [lowered[word.start() : word.end()] for word in words]
+    for number, (one, two) in enumerate(zip_longest(lower, lower[1:])):
+        for first in ((one, two), (one,)):
+            for phrase, rows in registry.announced.get(first, ()):
+                if end := _end_of_phrase(lowered, words, number, phrase):
+                    yield words[number].start(), end, rows
+    if UNSPACED.search(text):
+        for m in registry.unspaced_words.finditer(text):
+            particles = _PARTICLES.match(text, m.end())
+            assert particles, "it may be empty"
+            yield m.start(), particles.end(), registry.unspaced[m[0]]
+
+
+def _words(text: str) -> Iterator[re.Match[str]]:
+    """Yield words; those of "socialSecurityNumber" are three."""
+    if not _HUMP.search(text):
+        yield from _WORD.finditer(text)
+        return
+    for word in _WORD.finditer(text):
+        if _HUMP.search(text, *word.span()):
+            yield from _CAMEL.finditer(text, *word.span())
+        else:
+            yield word
 
 
 def _end_of_phrase(
@@ -92,44 +129,69 @@ def _value(text: str, start: int, end: int, rows: list[Row]) -> Found | None:
     gap = _GAP.match(text, end)
     assert gap, "every part of it may be empty"
     first = gap.end()
-    numbered = gap["numbering"] or _SIGN.search(gap["sign"])
-    coded = _CODED.match(text, first) and not _ISO_DAY.match(text, first)
-    coded = coded or _LONG_NUMBER.match(text, first)
+    numbered = bool(gap["numbering"] or _SIGN.search(gap["sign"]))
+    coded = bool(_CODED.match(text, first)) and not _ISO_DAY.match(text, first)
+    coded = coded or bool(_LONG_NUMBER.match(text, first))
     found: list[Found] = []
     for row in rows:
         if row.numbered and not (numbered or coded):
             continue
-        if row.capitals and not text[start:end].isupper():
-            owned = _OWNER.search(text, max(0, start - 12), start) or gap["numbering"]
-            if not (owned and row.kind == "KEY"):
-                continue
         before = row.before and row.pattern_before.search(text, end, first)
-        m = row.pattern.match(text, before.start() if before else first)
-        if m is None:
-            continue
-        group = "value" if "value" in m.re.groupindex else 0
-        value = m[group].rstrip(" .-/:*,")
-        enough = sum(c.isdigit() for c in value) >= row.digits
-        if value and enough and (not row.proof or row.passes(value)):
-            found.append((m.start(group), m.start(group) + len(value), row))
-    return max(found, key=lambda each: each[1]) if found else None
+        each = _matched(text, before.start() if before else first, row)
+        if each and row.capitals and not text[start:end].isupper():
+            owned = _OWNER.search(text, max(0, start - 12), start) or gap["numbering"]
+            value = text[slice(*each[:2])]
+            n_digits = sum(map(str.isdigit, value))
+            enough = n_digits >= _PLAINLY or (n_digits >= _FEWEST_CODED and len(value) > _SHORT)
+            if not (owned if row.kind == "KEY" else numbered and enough):
+                continue
+        if each and first == end:  # "ABA6010" in a hash
+            hashed = text[start - 1 : start] == "-" or not text[slice(*each[:2])].isdigit()
+            each = None if hashed else each
+        if each:
+            found.append(each)
+    return max(found, key=lambda each: (each[1], -KINDS.index(each[2].kind)), default=None)
 
 
-def _named_behind(text: str, registry: Registry) -> Iterator[Found]:
-    """Yield numbers whose name stands in brackets behind them: "447 12 (his ssn)"."""
-    for name in _BEHIND.finditer(text):
-        first, *rest = name[1].lower().split()
-        rows = [
-            r for words, r in registry.announced.get(first, ()) if list(words) == [first, *rest]
-        ]
-        value = _TOKEN_BEFORE.search(text, max(0, name.start() - 24), name.start())
-        for row in rows[0] if rows and value else ():
-            assert value
-            m = row.pattern.match(text, value.start())
-            n_digits = sum(map(str.isdigit, value[0]))
-            if m and m.end() == value.end() and n_digits >= max(row.digits, _FEWEST_BEHIND):
-                yield value.start(), value.end(), row
-                break
+def _matched(text: str, at: int, row: Row) -> Found | None:
+    """Return the value of a row that begins at an offset."""
+    m = row.pattern.match(text, at)
+    if m is None:
+        return None
+    group = "value" if "value" in m.re.groupindex else 0
+    value = m[group].rstrip(" .-/:*,")
+    enough = sum(c.isdigit() for c in value) >= row.digits
+    if value and enough and (not row.proof or row.passes(value)):
+        return m.start(group), m.start(group) + len(value), row
+    return None
+
+
+def _and_others(text: str, found: Found) -> Iterator[Found]:
+    """Yield a value, and those of the same digits and letters that follow it."""
+    start, end, row = found
+    yield found
+    while (sign := _AND.match(text, end)) and (other := _matched(text, sign.end(), row)):
+        if list(map(str.isdigit, text[start:end])) != list(
+            map(str.isdigit, text[slice(*other[:2])])
+        ):
+            return
+        yield other
+        start, end, _ = other
+
+
+def _named_behind(text: str, start: int, end: int, rows: list[Row]) -> Found | None:
+    """Return the value whose name stands behind it: "447 12 34 (his ssn)", "447 12 is my ssn"."""
+    said = _BEHIND.search(text, max(0, start - 40), start)
+    if said is None or (said[0][1] == "(" and text[end : end + 1] != ")"):
+        return None
+    value = _TOKEN_BEFORE.search(text, max(0, said.start() - 32), said.start())
+    for row in rows if value else ():
+        assert value
+        m = row.pattern.match(text, value.start())
+        n_digits = sum(map(str.isdigit, value[0]))
+        if m and m.end() == value.end() and n_digits >= max(row.digits, _FEWEST_BEHIND):
+            return value.start(), value.end(), row
+    return None
 
 
 _CELL = re.compile(r"\s{0,4}[\"']?([^\"'\n]{0,200}?)[\"']?\s{0,4}\Z")
@@ -179,14 +241,16 @@ def _head(line: str, registry: Registry) -> tuple[str, list[Row | None]]:
 
 def _announces(cell: str, registry: Registry) -> Row | None:
     """Return the row that the head of a column names."""
-    words = list(_WORD.finditer(cell))
+    words = list(_words(cell))
     lowered = cell.lower()
     if not 1 <= len(words) <= _MOST_WORDS or len(lowered) != len(cell):
         return None
     for number, word in enumerate(words):
-        for phrase, rows in registry.announced.get(word[0].lower(), ()):
-            if _end_of_phrase(lowered, words, number, phrase):
-                return rows[0]
+        both = tuple(each[0].lower() for each in words[number : number + 2])
+        for first in (both, both[:1]):
+            for phrase, rows in registry.announced.get(first, ()):
+                if _end_of_phrase(lowered, words, number, phrase):
+                    return rows[0]
         if word[0].lower() in registry.heads:
             return registry.heads[word[0].lower()]
     return None

@@ -16,15 +16,15 @@ Keys of a row:
   `begins`: true if the form begins with one of them, which is far quicker. `also`: more such
   strings, of which a text must hold one too. `near`: pattern of what must stand near a match.
 - `words`: words and phrases that announce a value, by language; `form` is matched behind them.
-  `numbered`: true if "number", ":" or the like must follow. `capitals`: true if the words count in
-  capitals only. `digits`: the fewest digits of a value.
+  "(tax|fiscal|) number" stands for all its readings; a word in capitals counts in capitals only.
+  `numbered`: true if "number", ":" or the like must follow. `digits`: the fewest digits of a value.
 - `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
 - `finder`: function of this package that finds the kind, in place of a form.
 - `check`: name of a function of `checks`, or `stdnum.` and a module of python-stdnum; a value that
   is not announced must pass it. `proof`: true if an announced value must pass it too. A group
   `name` of a form is the name of a secret, which decides whether the value is one. `trim`: true if
   marks at the end of a value belong to the sentence.
-- `alone`: form of values that count without words, if `check` accepts them.
+- `alone`: form of values that count without words, if `check` accepts them; `near` counts too.
 - `positive`, `negative`: examples. `source`: where form, words and lengths are documented.
 
 `[parts]` of a file names pieces of patterns; `<<name>>` in a form stands for one.
@@ -36,7 +36,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -57,7 +57,14 @@ network, ENCODED an identifier in base64 or hexadecimal, an ID the number of a c
 or a case.
 """
 
-_FOLDER = Path(__file__).parent / "kinds"
+FOLDER = Path(__file__).parent / "kinds"
+_END = r"(?![^\W_]|[_-][0-9]|[./](?!00?(?![\w.]))[0-9])"
+"""Where a number ends; a spreadsheet writes one with ".0" behind."""
+_SEPARATORS = re.compile(r"[\s./-]")
+_CHOICE = re.compile(r"\(([^()]*)\)")
+_LETTERS = re.compile(r"[^\W\d_]+")
+UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af]")
+"""Letters of scripts whose words have no spaces or marks between them: Indic, Thai, East Asian."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PART = re.compile(r"<<(\w+)>>")
 _LISTS = frozenset({"at", "marks", "also", "heads", "positive", "negative"})
@@ -104,7 +111,7 @@ class Row:
     @cached_property
     def pattern_alone(self) -> re.Pattern[str]:
         """`alone`, compiled at its first use."""
-        return re.compile(self.alone)
+        return re.compile(f"(?:{self.alone}){_END}")
 
     @cached_property
     def pattern_near(self) -> re.Pattern[str]:
@@ -160,12 +167,15 @@ def _validator(validate: Callable[[str], str]) -> Callable[[str], bool]:
     Some of its modules raise other errors than its own for numbers of no known form.
     """
 
-    def accepts(value: str) -> bool:
+    def validates(value: str) -> bool:
         try:
             validate(value)
         except Exception:
             return False
         return True
+
+    def accepts(value: str) -> bool:
+        return validates(value) or validates(_SEPARATORS.sub("", value))
 
     return accepts
 
@@ -175,6 +185,28 @@ def _whole(form: str, parts: Mapping[str, str]) -> str:
     while _PART.search(form):
         form = _PART.sub(lambda m: parts[m[1]], form)
     return form
+
+
+@cache
+def words_of(topic: str) -> tuple[str, ...]:
+    """Return the words of a topic in all languages of `kinds/words.toml`, the longest first."""
+    table = tomllib.loads((FOLDER / "words.toml").read_text("utf-8"))[topic]
+    return tuple(sorted({word for words in table.values() for word in words}, key=len)[::-1])
+
+
+def _spelled(phrase: str) -> Iterator[str]:
+    """Yield the readings of a phrase with choices, as words with blanks between.
+
+    They are in lower case, except for abbreviations.
+    """
+    choice = _CHOICE.search(phrase)
+    if choice is None:
+        unspaced = UNSPACED.search(phrase)
+        letters = phrase if phrase.isupper() and phrase.isascii() else phrase.lower()
+        yield phrase if unspaced else " ".join(_LETTERS.findall(letters))
+        return
+    for each in choice[1].split("|"):
+        yield from _spelled(phrase[: choice.start()] + each + phrase[choice.end() :])
 
 
 def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> Row:
@@ -193,7 +225,9 @@ def row_of(table: Mapping[str, Any], parts: Mapping[str, str] | None = None) -> 
     words = given.pop("words", {})
     listed = words.values() if isinstance(words, Mapping) else [words]
     try:
-        given["words"] = tuple(dict.fromkeys(word.lower() for each in listed for word in each))
+        given["words"] = tuple(
+            dict.fromkeys(word for each in listed for phrase in each for word in _spelled(phrase))
+        )
         for key in _LISTS & set(given):
             given[key] = tuple(str(each) for each in given[key])
         for key in ("form", "alone", "before", "near"):
@@ -224,11 +258,12 @@ class Registry:
         begun: string that values begin with -> rows.
         marked: rows with marks, and those of a form alone.
         numbered: rows that are tried at every number.
-        announced: first word of a phrase -> phrases that begin with it, the longest first, each as
-            its words and the rows that it announces.
+        announced: first two words of a phrase -> phrases that begin with them, the longest first,
+            each as its words and the rows that it announces.
         heads: word of the head of a column -> row.
         finders: names of functions that find kinds of their own.
         proved: rows of numbers that count alone.
+        unspaced: phrase of a script without spaces -> rows.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -238,6 +273,7 @@ class Registry:
         self.numbered = [row for row in self.rows.values() if row.numbers]
         self.finders: defaultdict[str, list[Row]] = defaultdict(list)
         self.proved: list[Row] = []
+        self.unspaced: defaultdict[str, list[Row]] = defaultdict(list)
         self.heads = {word: row for row in self.rows.values() for word in row.heads}
         phrases: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
         for row in self.rows.values():
@@ -251,11 +287,26 @@ class Registry:
             if row.alone:
                 self.proved.append(row)
             for phrase in row.words:
-                phrases[tuple(phrase.split())].append(row)
-        self.announced: defaultdict[str, list[tuple[tuple[str, ...], list[Row]]]]
+                if UNSPACED.search(phrase):
+                    self.unspaced[phrase].append(row)
+                else:
+                    words = tuple(phrase.lower().split())
+                    capitals = phrase.isupper() and phrase.isascii()
+                    phrases[words].append(replace(row, capitals=True) if capitals else row)
+        self.announced: defaultdict[tuple[str, ...], list[tuple[tuple[str, ...], list[Row]]]]
         self.announced = defaultdict(list)
-        for words, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
-            self.announced[words[0]].append((words, found))
+        for spelled, found in sorted(phrases.items(), key=lambda item: -len(item[0])):
+            self.announced[spelled[:2]].append((spelled, found))
+
+    @cached_property
+    def unspaced_words(self) -> re.Pattern[str]:
+        """Pattern of the phrases in scripts without spaces, the longest first."""
+        return re.compile("|".join(sorted(map(re.escape, self.unspaced), key=len)[::-1]) or r"\Z.")
+
+    @cached_property
+    def alone(self) -> re.Pattern[str]:
+        """Pattern of what may be a number that counts alone."""
+        return re.compile("|".join(f"(?:{row.alone})" for row in self.proved) or r"\Z.")
 
     def having(self, more: Iterable[Row] = (), off: Iterable[str] = ()) -> Registry:
         """Return a registry with more rows, and without those whose names are given.
@@ -283,7 +334,7 @@ def rows_of(text: str) -> Iterator[Row]:
 @cache
 def packaged() -> Registry:
     """Return the registry of the kinds that come with the package."""
-    files = sorted(_FOLDER.glob("*.toml"))
+    files = sorted(FOLDER.glob("*.toml"))
     rows = [row for path in files for row in rows_of(path.read_text("utf-8"))]
     assert len(rows) == len({row.name for row in rows}), "two kinds have one name"
     return Registry(rows)

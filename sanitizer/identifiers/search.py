@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import Any
 
 from sanitizer.identifiers.announced import announced
+from sanitizer.identifiers.numbers import proved
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped
 from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
 from sanitizer.identifiers.secrets import is_announced
@@ -207,6 +208,8 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
     for row in registry.numbered if numbers else ():
         found += _at_numbers(text, numbers, row) if row.kind in wanted else ()
     found += (each for each in announced(text, lowered, registry) if each[2].kind in wanted)
+    if any(map(str.isdigit, text)):
+        found += proved(text, registry, wanted)
     for name, rows in registry.finders.items():
         if not wanted.isdisjoint(row.kind for row in rows):
             by_name = {row.name: row for row in rows}

@@ -7,10 +7,10 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stdnum import iban
+from stdnum import numdb
 
 from sanitizer.identifiers.checks import (
-    BBAN_OF,
+    iban_length,
     iban_remainder,
     is_iban,
     luhn_digit,
@@ -19,7 +19,8 @@ from sanitizer.identifiers.checks import (
 
 DIGITS, LETTERS = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 CLASSES = {"n": DIGITS, "a": LETTERS, "c": DIGITS + LETTERS}
-COUNTRIES = sorted(BBAN_OF)
+COUNTRIES = ("AL", "BR", "DE", "FR", "GB", "LC", "MT", "NO", "RU", "TR")
+FORMS = {c: numdb.get("iban").info(c)[0][1]["bban"].replace("!", "") for c in COUNTRIES}
 
 few = settings(max_examples=6)  # of each country
 
@@ -47,40 +48,22 @@ def accounts(form: str) -> st.SearchStrategy[str]:
 @few
 @given(data=st.data())
 def test_an_iban_of_its_country_s_form_is_accepted(country: str, data: st.DataObject) -> None:
-    number = with_check_digits(country, data.draw(accounts(BBAN_OF[country])))
+    number = with_check_digits(country, data.draw(accounts(FORMS[country])))
+    assert len(number) == iban_length(country)
     assert is_iban(number)
     assert is_iban(number.lower())
-    assert iban.is_valid(number, check_country=False)
     assert not is_iban(number[:2] + f"{(int(number[2:4]) + 1) % 100:02}" + number[4:])
 
 
-@pytest.mark.parametrize("country", COUNTRIES)
-@few
-@given(data=st.data())
-def test_any_well_summed_iban_is_judged_as_by_stdnum(country: str, data: st.DataObject) -> None:
-    """Of the right length, of any form: the check digits alone would accept it."""
-    length = sum(map(int, re.findall("[0-9]+", BBAN_OF[country])))
-    account = data.draw(st.text(DIGITS + LETTERS, min_size=length, max_size=length))
-    number = with_check_digits(country, account)
-    assert iban_remainder(number) == 1
-    assert is_iban(number) == iban.is_valid(number, check_country=False)
-
-
-@pytest.mark.parametrize("country", [c for c in COUNTRIES if BBAN_OF[c][-1] != "c"])
+@pytest.mark.parametrize("country", [c for c in COUNTRIES if FORMS[c][-1] != "c"])
 @few
 @given(data=st.data())
 def test_a_character_of_the_wrong_class_is_refused(country: str, data: st.DataObject) -> None:
-    account = data.draw(accounts(BBAN_OF[country]))
-    wrong = account[:-1] + ("A" if BBAN_OF[country].endswith("n") else "1")
+    account = data.draw(accounts(FORMS[country]))
+    wrong = account[:-1] + ("A" if FORMS[country].endswith("n") else "1")
     number = with_check_digits(country, wrong)
     assert iban_remainder(number) == 1
     assert not is_iban(number)
-
-
-@given(st.text(LETTERS, min_size=2, max_size=2), st.text(DIGITS, min_size=11, max_size=30))
-def test_the_countries_are_those_of_stdnum(country: str, account: str) -> None:
-    number = with_check_digits(country, account)
-    assert is_iban(number) == iban.is_valid(number, check_country=False)
 
 
 @pytest.mark.parametrize("text", ["", "DE", "DE89", "ÜÜ12 3456", "DE8937040044053201300²"])
