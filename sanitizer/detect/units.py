@@ -14,17 +14,15 @@ from dataclasses import dataclass, field, replace
 from sanitizer.detect.classes import Known, concept_of, is_adjective, linked, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
-from sanitizer.identifiers import KINDS, find
-from sanitizer.text import (
-    CLASSES,
+from sanitizer.identifiers.search import KINDS, find
+from sanitizer.text.policy import Policy
+from sanitizer.text.policy_file import CLASSES
+from sanitizer.text.prompt import kept_phrases, merged
+from sanitizer.text.syntax import Piece, form_for
+from sanitizer.text.words import (
     Article,
-    Piece,
-    Policy,
     Segmented,
     Unit,
-    form_for,
-    kept_phrases,
-    merged,
     outside,
     overlapping,
     segment,

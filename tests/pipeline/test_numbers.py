@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer import FileVault, Policy, Sanitizer
-from sanitizer.storage import MemoryVault, Tags, Vault
+from sanitizer.storage.vault import MemoryVault, Tags, Vault
 
 pytestmark = pytest.mark.usefixtures("quick_keys")
 
