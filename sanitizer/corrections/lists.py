@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sanitizer.detect import is_everyday
-from sanitizer.storage import same_thing
-from sanitizer.text import word_spans
+from sanitizer.detect.view import is_everyday
+from sanitizer.storage.table import same_thing
+from sanitizer.text.words import word_spans
 
 if TYPE_CHECKING:
     from sanitizer.corrections.memory import Corrections

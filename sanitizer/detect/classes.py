@@ -14,8 +14,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 
 from sanitizer.detect.view import is_everyday
-from sanitizer.storage import same_things
-from sanitizer.text import DRAWN, Policy, Unit, straight, word_list, word_spans
+from sanitizer.storage.table import same_things
+from sanitizer.text.policy import Policy, word_list
+from sanitizer.text.policy_file import DRAWN
+from sanitizer.text.words import Unit, straight, word_spans
 
 Offsets = Sequence[tuple[int, int]]
 Known = Callable[[Collection[str]], Mapping[str, str]]

@@ -30,10 +30,11 @@ from sanitizer.detect.view import (
     languages,
     opened,
 )
-from sanitizer.lm import Models, Reader, Scores
-from sanitizer.lm.reader import CLASSES
+from sanitizer.lm.loading import Models
+from sanitizer.lm.reader import CLASSES, Reader, Scores
 from sanitizer.randomness import secret_key
-from sanitizer.text import Piece, Unit, overlapping
+from sanitizer.text.syntax import Piece
+from sanitizer.text.words import Unit, overlapping
 
 FACT = "FACT"
 """Class of what is told in everyday words."""

@@ -14,20 +14,16 @@ from dataclasses import dataclass, field, replace
 from sanitizer.detect.classes import Known, concept_of, is_adjective, linked, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
-from sanitizer.identifiers import KINDS
-from sanitizer.text import (
-    CLASSES,
+from sanitizer.identifiers.rows import KINDS
+from sanitizer.text.policy import CLASSES, Policy
+from sanitizer.text.prompt import kept_phrases, merged
+from sanitizer.text.syntax import Piece, form_for, pieces
+from sanitizer.text.words import (
     Article,
-    Piece,
-    Policy,
     Segmented,
     Unit,
-    form_for,
-    kept_phrases,
-    merged,
     outside,
     overlapping,
-    pieces,
     segment,
     segment_taken,
     stretches,

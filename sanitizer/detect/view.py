@@ -23,17 +23,10 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from sanitizer.errors import ModelError
-from sanitizer.lm import Manifest, model_folder
-from sanitizer.text import (
-    Piece,
-    folded,
-    is_code_word,
-    merged,
-    overlapping,
-    pieces,
-    straight,
-    word_spans,
-)
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.text.prompt import merged
+from sanitizer.text.syntax import Piece, is_code_word, pieces
+from sanitizer.text.words import folded, overlapping, straight, word_spans
 
 RUN = "run"
 """Kind of a slot that stands for hidden words; every other kind is one of identifiers."""

@@ -15,20 +15,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect import LISTS, class_members, content_words, group_of, plain_name
-from sanitizer.lm import Tables, WordPieces
+from sanitizer.detect.classes import LISTS, class_members, content_words, group_of, plain_name
+from sanitizer.lm.loading import Tables
+from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.outputs import known_pieces
-from sanitizer.privacy import (
-    Cape,
-    Coverage,
-    Design,
-    DynText,
-    Limits,
-    Neighborhood,
-    Weights,
-    choose_outputs,
-    ranked,
-)
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.dyntext import DynText, Neighborhood
+from sanitizer.privacy.medoids import Coverage, Design, Limits, choose_outputs, ranked
+from sanitizer.privacy.weights import Weights
 from sanitizer.randomness import Source
 
 Floats = NDArray[np.float32]

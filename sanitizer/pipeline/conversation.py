@@ -19,33 +19,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
-from sanitizer.answers import (
-    INSTRUCTION,
-    MAY_LINK,
-    OPENS,
+from sanitizer.answers.alignment import Piece
+from sanitizer.answers.extractors import (
     AnswerContext,
     AnswerStream,
     Extractor,
-    Links,
-    Piece,
     RecentPrompts,
     RestoredAnswer,
-    Restorer,
 )
-from sanitizer.detect import (
-    Detector,
-    Document,
-    Labelled,
-    Opened,
-    Reading,
-    detector_for,
-    document,
-    entities,
-    opened,
-    segmented,
-)
+from sanitizer.answers.formulas import INSTRUCTION, OPENS
+from sanitizer.answers.links import MAY_LINK, Links
+from sanitizer.answers.restorer import Restorer
+from sanitizer.detect.detector import Detector, Labelled, Reading, detector_for, entities
+from sanitizer.detect.units import Document, document, segmented
+from sanitizer.detect.view import Opened, opened
 from sanitizer.errors import NotCertified
-from sanitizer.lm import Models
+from sanitizer.lm.loading import Models
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.engines import LoadedModels, WordMechanism, draw, load_models
 from sanitizer.pipeline.masked_text import MaskedText
@@ -60,8 +49,13 @@ from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory, 
 from sanitizer.pipeline.surrogates import APART, KnownIdentifiers, again, count_draws, surrogates
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import VALUES, Record, SanitizedText
-from sanitizer.storage import Budget, Charge, Originals, Vault, Wanted, message_key
-from sanitizer.text import CLASSES, DeclaredText, Policy, Segmented
+from sanitizer.storage.ledger import Budget, Charge
+from sanitizer.storage.table import Originals, Wanted
+from sanitizer.storage.vault import Vault, message_key
+from sanitizer.text.policy import Policy
+from sanitizer.text.policy_file import CLASSES
+from sanitizer.text.prompt import DeclaredText
+from sanitizer.text.words import Segmented
 
 MAX_PREVIEWED = 10_000
 """Texts whose previews are remembered until one of them is adopted."""

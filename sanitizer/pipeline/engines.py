@@ -14,18 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import (
-    Batch,
-    ByteTokens,
-    CausalLM,
-    MaskedLM,
-    Models,
-    Row,
-    WordPieces,
-    batches,
-    centred_rows,
-    rows,
-)
+from sanitizer.lm.causal import CausalLM
+from sanitizer.lm.loading import Models
+from sanitizer.lm.masked import Batch, MaskedLM, Row, batches, centred_rows, rows
+from sanitizer.lm.tokens import ByteTokens, WordPieces
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.pipeline.outputs import (
     ByteTokenSpace,
@@ -40,17 +32,11 @@ from sanitizer.pipeline.outputs import (
     WordSpace,
     known_pieces,
 )
-from sanitizer.privacy import (
-    TWO_LEVELS,
-    Cape,
-    Design,
-    DynText,
-    Event,
-    Neighborhood,
-    PureEvent,
-    StaircaseEvent,
-    Weights,
-)
+from sanitizer.privacy.accounting import Event, PureEvent, StaircaseEvent
+from sanitizer.privacy.cape import TWO_LEVELS, Cape
+from sanitizer.privacy.dyntext import DynText, Neighborhood
+from sanitizer.privacy.medoids import Design
+from sanitizer.privacy.weights import Weights
 from sanitizer.progress import report
 from sanitizer.randomness import Source
 

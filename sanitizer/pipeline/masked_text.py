@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect import reads_as
-from sanitizer.lm import WordPieces
+from sanitizer.detect.units import reads_as
+from sanitizer.lm.tokens import WordPieces
 from sanitizer.results import Replacement
-from sanitizer.text import Segmented, Unit, article_for, cased, folded
+from sanitizer.text.words import Segmented, Unit, article_for, cased, folded
 
 _NO_IDS: NDArray[np.int64] = np.array([], dtype=np.int64)
 _NO_SLOTS: NDArray[np.intp] = np.array([], dtype=np.intp)

@@ -14,8 +14,9 @@ from functools import cache
 from typing import NamedTuple
 
 from sanitizer.randomness import Source
-from sanitizer.storage import name_marks
-from sanitizer.text import Segmented, Unit, word_list
+from sanitizer.storage.table import name_marks
+from sanitizer.text.policy import word_list
+from sanitizer.text.words import Segmented, Unit
 
 OF_PEOPLE = frozenset(["BELIEF", "ORIGIN"])
 """Classes whose names may stand for many people."""

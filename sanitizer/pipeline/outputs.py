@@ -21,25 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.errors import ModelError, NotCertified
-from sanitizer.lm import (
-    ByteTokens,
-    CausalLM,
-    MaskedLM,
-    PieceTable,
-    WordPieces,
-    WordTable,
-    mapped,
-    scaled_distances,
-)
-from sanitizer.privacy import (
-    LONGEST_LIST,
-    Cape,
-    Coverage,
-    DensityRange,
-    Design,
-    Neighborhood,
-    choose_outputs,
-)
+from sanitizer.lm.causal import CausalLM
+from sanitizer.lm.masked import MaskedLM
+from sanitizer.lm.tokens import ByteTokens, WordPieces
+from sanitizer.lm.word_vectors import PieceTable, WordTable, mapped, scaled_distances
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.dyntext import LONGEST_LIST, DensityRange, Neighborhood
+from sanitizer.privacy.medoids import Coverage, Design, choose_outputs
 
 Floats = NDArray[np.float32]
 Distance = Callable[[int, NDArray[np.intp]], Floats | None]

@@ -10,10 +10,13 @@ from typing import Any
 
 from sanitizer.pipeline.engines import LoadedModels, WordMechanism
 from sanitizer.pipeline.masked_text import Choices, MaskedText
-from sanitizer.privacy import Accountant, Cape, DynText, Event, PureEvent
+from sanitizer.privacy.accounting import Accountant, Event, PureEvent
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.dyntext import DynText
 from sanitizer.results import Record
-from sanitizer.storage import as_printed, same_things
-from sanitizer.text import Policy
+from sanitizer.storage.ledger import as_printed
+from sanitizer.storage.table import same_things
+from sanitizer.text.policy import Policy
 
 BOUND_DELTA = 1e-6
 """Delta at which a record states a bound beside the plain sum."""

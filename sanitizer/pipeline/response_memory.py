@@ -23,10 +23,19 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from sanitizer.answers import MAX_TRIED, Aligner, Piece, Segment, covers, cut_off, distance
+from sanitizer.answers.alignment import (
+    MAX_TRIED,
+    Aligner,
+    Piece,
+    Segment,
+    covers,
+    cut_off,
+    distance,
+)
 from sanitizer.results import Record, Replacement, SanitizedText
-from sanitizer.storage import Cache, Vault, message_key
-from sanitizer.text import DeclaredText
+from sanitizer.storage.table import Cache
+from sanitizer.storage.vault import Vault, message_key
+from sanitizer.text.prompt import DeclaredText
 
 MAX_CONVERSATIONS = 256
 """Conversations whose answers are held ready; those of others are read from the vault again."""

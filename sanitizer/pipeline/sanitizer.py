@@ -10,17 +10,19 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sanitizer.answers import (
+from sanitizer.answers.extractors import (
     AnswerStream,
     AsyncAnswerStream,
     Extractor,
     RestoredAnswer,
     extractor_for,
 )
-from sanitizer.corrections import Listed, Memories, memories_of
-from sanitizer.detect import load_lists
+from sanitizer.corrections.lists import Listed, Memories, memories_of
+from sanitizer.detect.detector import load_lists
 from sanitizer.errors import BudgetExceeded, SanitizerError
-from sanitizer.lm import CausalLM, MaskedLM, Models
+from sanitizer.lm.causal import CausalLM
+from sanitizer.lm.loading import Models
+from sanitizer.lm.masked import MaskedLM
 from sanitizer.pipeline.conversation import (
     Answered,
     Charges,
@@ -32,15 +34,18 @@ from sanitizer.pipeline.conversation import (
 from sanitizer.pipeline.engines import MAX_BATCH_TOKENS, WordMechanism
 from sanitizer.pipeline.masked_text import MaskedText
 from sanitizer.pipeline.record import Settings
-from sanitizer.privacy import Cape
+from sanitizer.privacy.cape import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source, secret_key
 from sanitizer.results import FactWarning, SanitizedText
-from sanitizer.storage import Budgets, LocalBudget, MemoryVault, Scope, Vault, budget_for
-from sanitizer.text import DeclaredText, Policy
+from sanitizer.storage.budget import LocalBudget, budget_for
+from sanitizer.storage.ledger import Budgets, Scope
+from sanitizer.storage.vault import MemoryVault, Vault
+from sanitizer.text.policy import Policy
+from sanitizer.text.prompt import DeclaredText
 
 if TYPE_CHECKING:
-    from sanitizer.corrections import Corrections
+    from sanitizer.corrections.memory import Corrections
 
 MAX_BATCH_TEXTS = 64
 """Most texts that `sanitize_stream` charges and draws together."""

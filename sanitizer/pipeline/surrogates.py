@@ -20,16 +20,27 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 
-from sanitizer.answers import Restorer, plural_of
-from sanitizer.detect import is_everyday, list_of
+from sanitizer.answers.restorer import Restorer, plural_of
+from sanitizer.detect.classes import list_of
+from sanitizer.detect.view import is_everyday
 from sanitizer.errors import VaultError
-from sanitizer.identifiers import same_form
+from sanitizer.identifiers.search import same_form
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.names import OF_PEOPLE, Names, plural_places
 from sanitizer.randomness import Source
 from sanitizer.results import Replacement, SanitizedText
-from sanitizer.storage import MAX_FORMED, NATURAL, Drawn, Entries, Originals, Wanted, same_thing
-from sanitizer.text import CLASSES, Policy, Segmented, Unit, cased, random_number
+from sanitizer.storage.table import (
+    MAX_FORMED,
+    NATURAL,
+    Drawn,
+    Entries,
+    Originals,
+    Wanted,
+    same_thing,
+)
+from sanitizer.text.policy import Policy
+from sanitizer.text.policy_file import CLASSES
+from sanitizer.text.words import Segmented, Unit, cased, random_number
 
 APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""

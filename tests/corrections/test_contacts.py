@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.corrections import contacts_in
+from sanitizer.corrections.lists import contacts_in
 
 
 def phrases(path: Path, content: str, *columns: str) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from sanitizer import Corrections, PolicyError, Sanitizer, VaultError
-from sanitizer.corrections import VARIABLE, Memories
-from sanitizer.text import Policy
+from sanitizer.corrections.lists import VARIABLE, Memories
+from sanitizer.text.policy import Policy
 
 KEY = "a passphrase of many letters"
 TEXT = "Project Falcon is late, says Jira, and PROJECT  FALCON costs more."

@@ -9,7 +9,7 @@ from sanitizer.detect.classes import concept_of, is_adjective
 from sanitizer.detect.detector import Detector, Reading
 from sanitizer.detect.units import document
 from sanitizer.detect.view import View, parted
-from sanitizer.text import Policy
+from sanitizer.text.policy import Policy
 from sanitizer.text.words import folded, word_spans
 
 VALUES = {

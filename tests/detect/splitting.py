@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sanitizer.detect import document, segmented
-from sanitizer.text import Policy, Segmented
+from sanitizer.detect.units import document, segmented
+from sanitizer.text.policy import Policy
+from sanitizer.text.words import Segmented
 
 
 def split(

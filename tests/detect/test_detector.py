@@ -9,12 +9,10 @@ from dataclasses import replace
 import pytest
 
 from sanitizer import Policy, Sanitizer
-from sanitizer.detect import Detector
-from sanitizer.detect.detector import encode_runs, encode_view
+from sanitizer.detect.detector import Detector, encode_runs, encode_view
 from sanitizer.detect.view import parted
-from sanitizer.lm import OnnxReader
-from sanitizer.lm.reader import Read
-from sanitizer.testing import ToyReader
+from sanitizer.lm.reader import OnnxReader, Read
+from sanitizer.testing.models import ToyReader
 from tests.conftest import packaged_reader
 
 

@@ -16,8 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
-from sanitizer.documents import Edit, edits_between, edits_of, is_document, open_document
-from sanitizer.documents.files import applied, apply_to_pieces
+from sanitizer.documents.files import (
+    Edit,
+    applied,
+    apply_to_pieces,
+    edits_between,
+    edits_of,
+    is_document,
+    open_document,
+)
 from sanitizer.errors import PolicyError
 from tests.cli.running import one_line, run
 

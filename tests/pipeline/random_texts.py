@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.usefulness.prompts import labelled
-from sanitizer.detect import class_members
+from sanitizer.detect.classes import class_members
 
 RANDOM = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))["random"]
 UNICODE = (

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from sanitizer import Sanitizer
-from sanitizer.lm import OnnxReader
 from sanitizer.lm.masked import OnnxMaskedLM
-from sanitizer.lm.reader import Read
-from sanitizer.testing import SeededSource
-from sanitizer.text import DeclaredText
+from sanitizer.lm.reader import OnnxReader, Read
+from sanitizer.testing.models import SeededSource
+from sanitizer.text.prompt import DeclaredText
 
 TEXT = "My father Peter has hepatitis and lives in Leeds."
 BESIDE = ("Ruth Brandt wrote a long letter about the garden of our neighbour.", "Thank you all.")

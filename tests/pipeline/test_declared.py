@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sanitizer import Cape, Policy, PolicyError, Prompt, Sanitizer
-from sanitizer.lm import Models
+from sanitizer.lm.loading import Models
 from sanitizer.testing.models import SeededSource, ToyBackbone, ToyReader
 from sanitizer.text.policy import WordSet
 from sanitizer.text.prompt import DeclaredText

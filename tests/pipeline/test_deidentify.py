@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, PolicyError, Sanitizer
 from sanitizer.detect.classes import class_members
-from sanitizer.lm import Models
+from sanitizer.lm.loading import Models
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.testing.models import SeededSource, ToyReader
 from tests.conftest import Told

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sanitizer import BudgetExceeded, Cape, FileVault, Ledger, Sanitizer
-from sanitizer.storage import MemoryVault
 from sanitizer.storage.ledger import Scope
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.models import ToyBackbone
 from tests.pipeline.recording import zeros
 

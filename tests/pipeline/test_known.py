@@ -9,7 +9,7 @@ import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.pipeline.surrogates import KnownIdentifiers
-from sanitizer.storage import Originals
+from sanitizer.storage.table import Originals
 
 CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text("utf-8"))
 KINDS = {

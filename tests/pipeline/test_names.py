@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from sanitizer import FileVault, Policy, PolicyError, Sanitizer
-from sanitizer.answers import Restorer
+from sanitizer.answers.restorer import Restorer
 from sanitizer.detect.view import languages
-from sanitizer.storage import MemoryVault, Originals, name_marks
-from sanitizer.testing import SeededSource
-from sanitizer.text import word_list
+from sanitizer.storage.table import Originals, name_marks
+from sanitizer.storage.vault import MemoryVault
+from sanitizer.testing.models import SeededSource
+from sanitizer.text.policy import word_list
 from tests.conftest import Told
 
 pytestmark = pytest.mark.usefixtures("quick_keys")

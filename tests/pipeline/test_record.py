@@ -11,8 +11,8 @@ from sanitizer import Cape, Sanitizer
 from sanitizer.cli.display import describe, joined_record
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import BOUND_DELTA
-from sanitizer.privacy import Accountant, StaircaseEvent
-from sanitizer.testing import SeededSource, ToyBackbone
+from sanitizer.privacy.accounting import Accountant, StaircaseEvent
+from sanitizer.testing.models import SeededSource, ToyBackbone
 from tests.conftest import Told
 from tests.pipeline.recording import zeros
 

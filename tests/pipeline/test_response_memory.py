@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer import FileVault, Policy
-from sanitizer.answers import Piece
+from sanitizer.answers.alignment import Piece
 from sanitizer.pipeline.record import answer_record
 from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory, declared
-from sanitizer.storage import MemoryVault, Vault
+from sanitizer.storage.vault import MemoryVault, Vault
 
 pytestmark = pytest.mark.usefixtures("quick_keys")
 

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from sanitizer import BudgetExceeded, Ledger, Sanitizer
-from sanitizer.storage import MemoryVault
+from sanitizer.storage.vault import MemoryVault
 
 ANNA, BOTH = "Mail anna@example.org", "Mail joe@example.org and anna@example.org"
 ASTHMA = "She has asthma."
