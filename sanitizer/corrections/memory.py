@@ -21,8 +21,8 @@ from pathlib import Path
 from sanitizer.corrections.lists import Listed
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.storage.file_vault import KEY_VARIABLE
 from sanitizer.storage.sealing import Keys, derived_keys, key_bytes
+from sanitizer.storage.stored_vault import KEY_VARIABLE
 from sanitizer.storage.table import same_thing
 from sanitizer.text.words import word_spans
 

@@ -15,8 +15,7 @@ from functools import cache
 
 from sanitizer.detect.view import is_everyday
 from sanitizer.storage.table import same_things
-from sanitizer.text.policy import Policy, word_list
-from sanitizer.text.policy_file import DRAWN
+from sanitizer.text.policy import DRAWN, Policy, word_list
 from sanitizer.text.words import Unit, straight, word_spans
 
 Offsets = Sequence[tuple[int, int]]

@@ -49,11 +49,10 @@ from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory, 
 from sanitizer.pipeline.surrogates import APART, KnownIdentifiers, again, count_draws, surrogates
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import VALUES, Record, SanitizedText
-from sanitizer.storage.ledger import Budget, Charge
+from sanitizer.storage.budget import Budget, Charge
 from sanitizer.storage.table import Originals, Wanted
 from sanitizer.storage.vault import Vault, message_key
-from sanitizer.text.policy import Policy
-from sanitizer.text.policy_file import CLASSES
+from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import DeclaredText
 from sanitizer.text.words import Segmented
 

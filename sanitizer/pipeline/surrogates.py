@@ -20,7 +20,8 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 
-from sanitizer.answers.restorer import Restorer, plural_of
+from sanitizer.answers.lexical import plural_of
+from sanitizer.answers.restorer import Restorer
 from sanitizer.detect.classes import list_of
 from sanitizer.detect.view import is_everyday
 from sanitizer.errors import VaultError
@@ -38,8 +39,7 @@ from sanitizer.storage.table import (
     Wanted,
     same_thing,
 )
-from sanitizer.text.policy import Policy
-from sanitizer.text.policy_file import CLASSES
+from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.words import Segmented, Unit, cased, random_number
 
 APART = "apart"
