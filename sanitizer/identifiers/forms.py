@@ -18,11 +18,9 @@ Not protected: the form itself, and the facts above that it keeps.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from sanitizer.identifiers.checks import (
     BASE58,
@@ -37,7 +35,7 @@ from sanitizer.identifiers.checks import (
     with_check_character,
 )
 from sanitizer.identifiers.networks import MACHINE_ROLE, OF_MACHINE
-from sanitizer.identifiers.rows import KINDS, packaged
+from sanitizer.identifiers.rows import KINDS, packaged, word_lists
 from sanitizer.randomness import Source
 
 _DIGITS, _FROM_ONE, _LOWER = "0123456789", "123456789", "abcdefghijklmnopqrstuvwxyz"
@@ -49,9 +47,7 @@ _ONSETS, _VOWELS = (
 _CARD_PREFIX = {12: "5018", 13: "4", 14: "36", 15: "37", 16: "4", 17: "62", 18: "62", 19: "62"}
 _HOSTS = ("example.com", "example.net", "example.org")
 _UK_INWARD, _CANADA_FIRST = "ABDEFGHJLNPQRSTUWXYZ", "ABCEGHJKLMNPRSTVXY"
-_WORDS: dict[str, list[str]] = tomllib.loads(
-    (Path(__file__).parent / "form_words.toml").read_text("utf-8")
-)
+_WORDS = word_lists("form_words")
 _STATES, _STREET_ENDINGS = _WORDS["states"], tuple(_WORDS["street_endings"])
 _KEPT_WORDS = frozenset(_WORDS["kept"])
 

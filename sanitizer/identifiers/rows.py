@@ -21,9 +21,9 @@ Keys of a row:
 - `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
 - `finder`: function of this package that finds the kind, in place of a form.
 - `check`: name of a function of `checks`, or `stdnum.` and a module of python-stdnum; a value that
-  is not announced must pass it. `proof`: true if an announced value must pass it too. A group `name`
-  of a form is the name of a secret, which decides whether the value is one. `trim`: true if marks
-  at the end of a value belong to the sentence.
+  is not announced must pass it. `proof`: true if an announced value must pass it too. A group
+  `name` of a form is the name of a secret, which decides whether the value is one. `trim`: true if
+  marks at the end of a value belong to the sentence.
 - `alone`: form of values that count without words, if `check` accepts them.
 - `positive`, `negative`: examples. `source`: where form, words and lengths are documented.
 
@@ -261,6 +261,11 @@ class Registry:
                 raise ValueError(f"kind {row.name}: the name is taken")
             rows[row.name] = row
         return Registry(rows.values())
+
+
+def word_lists(name: str) -> dict[str, list[str]]:
+    """Return the lists of words of a TOML file of this package: subject -> words."""
+    return tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text("utf-8"))
 
 
 def rows_of(text: str) -> Iterator[Row]:

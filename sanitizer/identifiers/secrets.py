@@ -12,19 +12,16 @@ Not protected: passwords of letters that no name announces, and those that are s
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from sanitizer.identifiers.checks import entropy, looks_random
 from sanitizer.identifiers.readings import plain_texts
+from sanitizer.identifiers.rows import word_lists
 
 Named = tuple[int, int, str]
 
-_LISTS: dict[str, list[str]] = tomllib.loads(
-    (Path(__file__).parent / "secret_words.toml").read_text("utf-8")
-)
+_LISTS = word_lists("secret_words")
 _WORDS = {name: frozenset(words) for name, words in _LISTS.items()}
 _PASSWORDS, _SECRETS, _KEYS = _WORDS["passwords"], _WORDS["secrets"], _WORDS["keys"]
 _SECOND_WORDS = {"ordine": ("d", "parola"), "passe": ("de", "palavra"), "acceso": ("de", "clave")}
