@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from sanitizer.identifiers.readings import plain_texts, token_around, without_coded_ends
-from sanitizer.identifiers.rows import packaged, word_lists
+from sanitizer.identifiers.rows import any_of, packaged, word_lists
 
 Found = tuple[int, int, str]
 
@@ -19,9 +19,8 @@ _WORDS = {name: frozenset(words) for name, words in word_lists("network_words").
 
 
 def _any_of(*lists: str) -> str:
-    """Return a pattern for the words of some lists."""
-    words = {re.escape(word) for name in lists for word in _WORDS[name]}
-    return f"(?:{'|'.join(sorted(words, reverse=True))})"
+    """Return a pattern for a word of some lists."""
+    return any_of(word for name in lists for word in _WORDS[name])
 
 
 # --- E-mail

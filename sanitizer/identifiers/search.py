@@ -36,7 +36,6 @@ _NUMBER = re.compile("[0-9]+")
 _TRIMMED = ".,:;?"
 _BLANKS = frozenset("xX*#.-_")
 """Characters of which examples make values that are none: "ghp_xxxxxxxx"."""
-_NEAR = 60
 _BEFORE = 100
 """Characters before a string that may belong to the value which it marks."""
 
@@ -276,7 +275,7 @@ def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:
         if not value or ("name" in groups and not is_announced(m["name"], value)):
             continue
         if row.near and not row.pattern_near.search(
-            text, max(0, m.start() - _NEAR), m.end() + _NEAR
+            text, max(0, m.start() - row.reach), m.end() + row.reach
         ):
             continue
         if row.passes(value):
