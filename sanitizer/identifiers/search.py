@@ -23,7 +23,7 @@ from typing import Any
 from sanitizer.identifiers.announced import announced
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped
 from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
-from sanitizer.identifiers.secrets import is_announced
+from sanitizer.identifiers.secrets import is_announced, is_placeholder
 from sanitizer.randomness import Source
 
 Span = tuple[int, int, Row]
@@ -34,8 +34,6 @@ _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
 _NUMBER = re.compile("[0-9]+")
 _TRIMMED = ".,:;?"
-_BLANKS = frozenset("xX*#.-_")
-"""Characters of which examples make values that are none: "ghp_xxxxxxxx"."""
 _BEFORE = 100
 """Characters before a string that may belong to the value which it marks."""
 
@@ -212,7 +210,7 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
             for first, last, which in _finder(name)(text, lowered, wanted):
                 if which in by_name and by_name[which].kind in wanted:
                     found.append((first, last, by_name[which]))
-    return found
+    return [s for s in found if s[2].kind != "KEY" or not is_placeholder(text[s[0] : s[1]])]
 
 
 def _holds(lowered: str, strings: tuple[str, ...]) -> bool:
@@ -262,8 +260,7 @@ def _found(text: str, at: int, end: int, row: Row) -> Span | None:
     checked = (
         m["words"] if "words" in groups else text[max(end if end > at else first, start) : last]
     )
-    blank = _BLANKS.issuperset(checked or text[at:end])
-    return None if blank or not row.passes(checked) else (start, last, row)
+    return (start, last, row) if row.passes(checked) else None
 
 
 def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:

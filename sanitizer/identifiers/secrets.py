@@ -106,6 +106,21 @@ def _is_no_remark(word: str) -> bool:
     return not is_remark(word) and _PARTICIPLE.fullmatch(word) is None
 
 
+_SAME = re.compile(r"([xX*#._•-])\1{3,}")
+_TO_FILL_IN = re.compile(
+    r"(?i)(?<![a-z])your[_-]?(?:[a-z]{2,9}[_-]?)?(?:token|key|secret|password)(?![a-z])"
+    r"|(?<![a-z])(?:token|key|secret|password)[_-]?here(?![a-z])"
+)
+
+
+def is_placeholder(value: str) -> bool:
+    """Return True for what examples have in place of a key: "ghp_xxxxxxxx", "YOUR_TOKEN_HERE"."""
+    if not 16 <= len(value) <= 200:
+        return False
+    same = sum(m.end() - m.start() for m in _SAME.finditer(value))
+    return 2 * same >= len(value) or _TO_FILL_IN.search(value) is not None
+
+
 # --- Checks of rows
 
 
@@ -133,7 +148,9 @@ def is_strong(value: str) -> bool:
 
 def is_argument(value: str) -> bool:
     """Return True for an argument that is written out, whatever its letters are."""
-    return value[0] not in "-$%{`<" and not is_state(value) and value.lower() not in _PASSWORDS
+    word = value.strip("<>[]{}").lower()
+    named = word in _PASSWORDS or word in _SECRETS
+    return value[0] not in "-$%{`<" and not named and not is_state(value)
 
 
 def has_letter_and_digit(value: str) -> bool:
