@@ -118,7 +118,7 @@ def is_placeholder(value: str) -> bool:
     if not 16 <= len(value) <= 200:
         return False
     same = sum(m.end() - m.start() for m in _SAME.finditer(value))
-    return 2 * same >= len(value) or _TO_FILL_IN.search(value) is not None
+    return 3 * same >= 2 * len(value) or _TO_FILL_IN.search(value) is not None
 
 
 # --- Checks of rows
@@ -409,12 +409,13 @@ def _counts(
     if shells or len(value) < 4 or _is_code(value, quoted) or _is_blank(value):
         return False
     if kind in {"secret", "random"}:
-        if " " not in value and (_is_random(value, 20) or _is_tangled(value)):
-            return True
-        if _UUID.fullmatch(value) or (value.isdigit() and len(value) >= 24):
-            return True
         secret = kind == "secret"
-        return secret and (_is_random(value, 12) or _is_secret(value, quoted, place))
+        return (
+            (" " not in value and (_is_random(value, 20) or _is_tangled(value)))
+            or _UUID.fullmatch(value) is not None
+            or (value.isdigit() and len(value) >= 24)
+            or (secret and (_is_random(value, 12) or _is_secret(value, quoted, place)))
+        )
     if is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
         return True
     if any(stem in value.lower() for stem in _STEMS):
