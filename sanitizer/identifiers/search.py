@@ -34,6 +34,7 @@ _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
 _NUMBER = re.compile("[0-9]+")
 _TRIMMED = ".,:;?"
+_REST = re.compile("[A-Za-z0-9]{0,4000}")
 _BEFORE = 100
 """Characters before a string that may belong to the value which it marks."""
 
@@ -260,7 +261,11 @@ def _found(text: str, at: int, end: int, row: Row) -> Span | None:
     checked = (
         m["words"] if "words" in groups else text[max(end if end > at else first, start) : last]
     )
-    return (start, last, row) if row.passes(checked) else None
+    if not row.passes(checked):
+        return None
+    if row.kind == "KEY" and text[last - 1].isalnum() and (rest := _REST.match(text, last)):
+        last = rest.end()  # a key that is longer than its form is hidden whole
+    return start, last, row
 
 
 def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:
