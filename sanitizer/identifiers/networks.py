@@ -11,8 +11,17 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from sanitizer.identifiers.readings import plain_texts, token_around, without_coded_ends
+from sanitizer.identifiers.rows import any_of, packaged, word_lists
 
 Found = tuple[int, int, str]
+
+_WORDS = {name: frozenset(words) for name, words in word_lists("network_words").items()}
+
+
+def _any_of(*lists: str) -> str:
+    """Return a pattern for a word of some lists."""
+    return any_of(word for name in lists for word in _WORDS[name])
+
 
 # --- E-mail
 
@@ -23,7 +32,6 @@ _AT_HOST = re.compile(
     r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![\w-]*@)"
     r"|\[(?:[0-9]{1,3}\.){3}[0-9]{1,3}\])"
 )
-_SERVICES = frozenset({"git", "hg", "svn"})
 
 
 def emails(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
@@ -41,7 +49,7 @@ def emails(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
         end = at + _end_of_host(host[0])
         # a product of matrices in code, such as x@self.weight
         in_code = len(name) == 1 and not has_top_level(host[0])
-        if name and end > at and name not in _SERVICES and not in_code:
+        if name and end > at and name not in _WORDS["services"] and not in_code:
             yield at - len(name), end, "email"
 
 
@@ -51,7 +59,7 @@ def _end_of_host(host: str) -> int:
     A word that follows without a space (`x.org.Then`) is not part of it.
     """
     labels = host.split(".")
-    if labels[-1].lower() in _FILE_ENDINGS:
+    if labels[-1].lower() in _WORDS["file_endings"]:
         return -(10**9)
     if not has_top_level(host) and labels[-1][:1].isupper() and len(labels) > 2:
         return len(host) - len(labels[-1]) - 1
@@ -60,31 +68,7 @@ def _end_of_host(host: str) -> int:
 
 # --- Links
 
-_BARE = frozenset(
-    """
-    com org net edu gov mil info biz io ai eu uk de fr nl se dk fi ch es pt cz sk hu ro bg
-    gr ie jp cn kr hk ca mx ru ua tv lu li lv lt ee si no pl at be it us
-    """.split()
-)
-# Those of them under which a name counts only with `www.`: they are also words or file types.
-_WORDS = frozenset("li lu lt no pl at be it us info ch ai io pt es ie ro".split())
-# Names of an object in code: "self.net" is no domain.
-_OBJECTS = frozenset("self this cls".split())
-_SECOND_LEVEL = frozenset("co com org net gov edu ac or ne go".split())
-_COUNTRIES = frozenset(
-    """
-    uk au nz br za jp kr in tr ar mx cn tw hk sg my th id ph vn il ke ng gh eg sa ae pk bd
-    lk cy pl ua pe co ve ec uy gt do pr
-    """.split()
-)
-_FILE_ENDINGS = frozenset(
-    """
-    png jpg jpeg gif svg webp bmp ico tif tiff css js ts jsx tsx mjs json yml yaml toml xml
-    html htm txt csv tsv pdf doc docx xls xlsx ppt pptx zip gz tar rar py ipynb rb rs go
-    java kt cpp hpp sh bat ps sql md rst log lock exe dll mp3 mp4 wav mov avi service target
-    socket timer mount
-    """.split()
-)
+_BARE, _ALSO_WORDS, _COUNTRIES = _WORDS["top_levels"], _WORDS["also_words"], _WORDS["countries"]
 
 
 def has_top_level(host: str) -> bool:
@@ -104,12 +88,12 @@ def _is_bare_domain(name: str) -> bool:
     (`co.pl`) count.
     """
     labels = name.split(".")
-    if not (labels[-1].islower() or name.isupper()) or labels[0] in _OBJECTS:
+    if not (labels[-1].islower() or name.isupper()) or labels[0] in _WORDS["objects"]:
         return False
     lower = [label.lower() for label in labels]
-    if lower[-1] in _COUNTRIES and len(labels) > 2 and lower[-2] in _SECOND_LEVEL:
+    if lower[-1] in _COUNTRIES and len(labels) > 2 and lower[-2] in _WORDS["second_levels"]:
         return True
-    if lower[-1] in _WORDS and lower[-1] not in {"io", "ai"}:
+    if lower[-1] in _ALSO_WORDS and lower[-1] not in {"io", "ai"}:
         return lower[0] == "www"
     return lower[-1] in _BARE and (len(labels[-2]) > 1 or lower[-1] in {"com", "org", "net"})
 
@@ -131,11 +115,9 @@ def _trimmed(text: str, start: int, end: int) -> int:
     """Return the end of a URL without the punctuation of the sentence or markup around it."""
     while end > start:
         last = text[end - 1]
-        opener = _CLOSERS.get(last)
-        unbalanced = opener is not None and text.count(opener, start, end) < text.count(
-            last, start, end
-        )
-        if not (last in ".,;:!?'*_~\"" or unbalanced):
+        opener = _CLOSERS.get(last, "")
+        unbalanced = text.count(opener, start, end) < text.count(last, start, end)
+        if not (last in ".,;:!?'*_~\"" or (opener and unbalanced)):
             break
         end -= 1
     return end
@@ -180,12 +162,12 @@ _OPERATOR = re.compile(r" ?(?:\*(?!\*)|\+|==|[-*/+]=|= )")
 
 _SHORT_PATH = re.compile(r"/(?=[A-Za-z-]{0,20}[0-9]|[a-z]{1,20}[A-Z])[\w-]{3,}")
 """A path that no word and no division has: "bit.ly/3kXyZ"."""
-_SHORTENERS = frozenset(["gd", "gg", "gl", "ly"])
 
 
 def _is_shortened(labels: str, top: str) -> bool:
     """Return True for a name in lower case under any top-level domain but a file's ending."""
-    known = (has_top_level(top) and top not in _FILE_ENDINGS) or top in _SHORTENERS
+    is_known = has_top_level(top) and top not in _WORDS["file_endings"]
+    known = is_known or top in _WORDS["shorteners"]
     return known and labels.islower() and len(labels.rpartition(".")[2]) > 2
 
 
@@ -211,23 +193,15 @@ def _bare_domains(text: str) -> Iterator[tuple[int, int]]:
 # --- Hosts
 
 _PRIVATE = re.compile(
-    r"\.(?:fritz\.box|home\.arpa|internal|local|lan|corp|intra|intranet|home|private|localdomain)"
-    r"(?![\w-]|\.[A-Za-z0-9]|\()"
+    rf"\.{_any_of('of_networks', 'of_code', 'of_both')}(?![\w-]|\.[A-Za-z0-9]|\()"
 )
-_OF_NETWORKS = frozenset(
-    {".fritz.box", ".home.arpa", ".lan", ".corp", ".intra", ".intranet", ".localdomain"}
-)
-_OF_CODE = frozenset({".internal", ".private", ".home"})
-_NETWORK_LABELS = frozenset("svc cluster ec2 compute corp ad prod dev staging test".split())
 _HOST_CONTEXT = re.compile(
     r"(?:\b(?:host|hosts|server|servers|ssh|ping|machine|node|hostname|nslookup|dig)\b\W{0,3}|@|://)\Z",
     re.IGNORECASE,
 )
+_PORT = re.compile(":[0-9]")
 _RESERVED = re.compile(r"\.(?:example|test|invalid|int)(?![\w-]|\.[A-Za-z0-9]|\()")
-_ROLES = (
-    r"(?:db|sql|web|app|api|srv|server|host|node|prod|prd|tst|ora|esx|ldap|stg|staging|dev|uat|qa|intra|cache|redis|kafka|"
-    r"mail|smtp|k8s|vm|gw|proxy|nas|dc|jenkins|worker|bastion|vpn|lb|pg|mysql|postgres|mongo)[0-9]*"
-)
+_ROLES = rf"{_any_of('roles')}[0-9]*"
 _MACHINE = re.compile(
     rf"(?<![\w./\\$-])(?=(?:[a-z][a-z0-9]*-)*{_ROLES}-)"
     r"(?:(?:[a-z][a-z0-9]*-){2,}[a-z]{0,3}[0-9]{1,4}|[a-z][a-z0-9]*-0[0-9]{1,3})(?![\w-]|\.\w)"
@@ -242,12 +216,9 @@ OF_MACHINE = re.compile(
 )
 """A host below a domain whose name tells that it is a machine, such as "kafka-3.shop.com"."""
 _OF_PERSON = re.compile(
-    r"(?i)(?:https?://)?(?:[\w-]+\.)?(?:linkedin\.com/(?:in|pub)/|(?:instagram|facebook)\.com/[\w.]{3,60}/?\Z"
-    r"|tiktok\.com/@|(?:t|wa|signal|paypal|line)\.me/|calendly\.com/|venmo\.com/|strava\.com/athletes/"
-    r"|meet\.google\.com/[a-z]{3}-|zoom\.us/(?:j|my|s)/|teams\.microsoft\.com/l/"
-    r"|docs\.google\.com/(?:\w+/)?d/|drive\.google\.com/[a-z]|dropbox\.com/s|1drv\.ms/"
-    r"|[\w-]+\.sharepoint\.com/|forms\.gle/|chat\.whatsapp\.com/|discord\.gg/|maps\.app\.goo\.gl/"
-    r"|pastebin\.com/)"
+    rf"(?i)(?:https?://)?(?:[\w-]+\.)?(?:{_any_of('pages_of_persons')}"
+    r"|(?:instagram|facebook)\.com/[\w.]{3,60}/?\Z|meet\.google\.com/[a-z]{3}-"
+    r"|docs\.google\.com/(?:\w+/)?d/|drive\.google\.com/[a-z]|[\w-]+\.sharepoint\.com/)"
 )
 """Pages of a person, and addresses that open what they lead to for whoever knows them."""
 
@@ -283,18 +254,17 @@ def _machines(text: str) -> Iterator[Found]:
 
 
 def _is_host(text: str, labels: re.Match[str], ending: re.Match[str]) -> bool:
-    if text[labels.start() - 1 : labels.start()] in {".", "/", "\\", "$", "-"} - {"/"}:
+    if text[labels.start() - 1 : labels.start()] in {".", "\\", "$", "-"}:
         return False
     name, parts = labels[0], labels[0].split(".")
-    if ending[0] in _OF_NETWORKS or any(c.isdigit() or c == "-" for c in name):
+    if ending[0][1:] in _WORDS["of_networks"] or any(c.isdigit() or c == "-" for c in name):
         return not name.isdigit()
-    if not _NETWORK_LABELS.isdisjoint(parts) or (len(parts) > 1 and ending[0] not in _OF_CODE):
+    if not _WORDS["network_labels"].isdisjoint(parts) or (
+        len(parts) > 1 and ending[0][1:] not in _WORDS["of_code"]
+    ):
         return True
-    port = (
-        text[ending.end() : ending.end() + 1] == ":"
-        and text[ending.end() + 1 : ending.end() + 2].isdigit()
-    )
-    return port or bool(_HOST_CONTEXT.search(text, max(0, labels.start() - 14), labels.start()))
+    has_port = _PORT.match(text, ending.end()) is not None
+    return has_port or bool(_HOST_CONTEXT.search(text, max(0, labels.start() - 14), labels.start()))
 
 
 # --- Addresses
@@ -306,24 +276,15 @@ _IPV4 = re.compile(
     r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![^\W_]|\.[0-9])"
 )
 _SMALL = re.compile(r"[0-9](?:\.[0-9]){3}")
-_OF_HOST = re.compile(
-    r"(?i)(?:[@=/~]|\b(?:ip|ips|ipv4|addr|address(?:es)?|host|hosts|server|client|peer|gateway|node|ping"
-    r"|ssh|scp|curl|wget|traceroute|telnet|dns|nslookup|dig|whois|remote|src|dst|subnet|adresse)\b"
-    r"[^\n0-9]{0,12})\Z"
-)
+_OF_HOST = re.compile(rf"(?i)(?:[@=/~]|\b{_any_of('before_addresses')}\b[^\n0-9]{{0,12}})\Z")
 _SERVED = re.compile(r":[0-9]{2,5}(?![0-9])|/[0-9]")
 """What makes four single digits an address: they are a version anywhere else."""
-_OF_ADDRESS = re.compile(
-    r"(?i)(?<![^\W_])(?:ip|ipv4|addr|address|host|client|server|log|src|dst|node|peer|from|at|remote"
-    r"|device|machine|router|cam|camera|backup|scan|capture|ping|gw)_\Z"
-)
+_OF_ADDRESS = re.compile(rf"(?i)(?<![^\W_]){_any_of('in_names_of_files')}_\Z")
 """Words before "_" that make four numbers behind it an address, not the version of a file."""
 _PADDED = re.compile(r"(?:[0-9]{3}\.){3}[0-9]{3}")
 _ZEROS = re.compile(r"\b0{1,2}(?=[0-9])")
 _VERSION = re.compile(
-    r"(?i)(?:\b(?:v|ver|versions?|release|build|firmware|revision|rev|section|sec|chapter"
-    r"|clause|rule|appendix|paragraph|figure|table|step|python|java|node|windows|chrome|firefox"
-    r"|safari|ios|android|linux|kernel)\b[.:=/]?"
+    rf"(?i)(?:\b{_any_of('before_versions')}\b[.:=/]?"
     r"|\b(?:upgrad|downgrad|bump)\w{1,3}\b[^\n.;:]{0,20}?(?: from)? (?:[0-9.]{5,15} to )?"
     r"|§|[=<>~^!]=|~>|\^)\s{0,2}[\"']?\Z"
 )
@@ -331,13 +292,7 @@ _COMPARED_HOST = re.compile(
     r"(?i)(?:\b|[_.])(?:ip|addr|address|host|server|src|dst|source|remote|client|peer|gateway|node)"
     r"\s{0,2}[=!]=\s{0,2}[\"']?\Z"
 )
-_NOWHERE = frozenset(
-    {
-        *("0.0.0.0", "127.0.0.1", "127.0.1.1", "255.255.255.0", "255.255.255.255"),  # noqa: S104
-        *("255.255.0.0", "255.0.0.0", "169.254.169.254"),
-        *("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9"),
-    }
-)
+_NOWHERE = _WORDS["nowhere"]
 """What programs listen on, masks, and servers for everybody: addresses of nobody's machine."""
 
 
@@ -370,19 +325,13 @@ _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _LEFT_HEX = re.compile(r"[0-9A-Fa-f:]{1,40}\Z")
 _RIGHT_HEX = re.compile(r"[0-9A-Fa-f:.]*")
 _PARTS_OF_MAC = 6
-_OF_NOBODY = frozenset(
-    {"::1", "::", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00", "ff02::1", "ff02::2"}
-)
+_OF_NOBODY = _WORDS["of_nobody"]
 """Addresses of the machine itself, of all machines and of none."""
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\Z")
 # Compressed IPv6 addresses have a first group in use, and another one. So Python's slices
 # (`x[1::2]`) and numbers before two colons do not count.
 _COMPRESSED = re.compile(r"(?i)::1\Z|::ffff:|64:ff9b::|0?0?[0-9a-f]{3,4}:[0-9a-f:.]*[0-9a-f]\Z")
 _PREFIX = re.compile(r"(?:%[0-9A-Za-z]{1,15})?(?:/(?:1[01][0-9]|12[0-8]|[1-9]?[0-9])(?![0-9]))?")
-_HYPHENED_MAC = re.compile(
-    r"(?<![\w.-])(?=[0-9A-Fa-f-]{0,16}[0-9]|[A-F]{2}-)(?=[0-9A-Fa-f-]{0,16}[A-Fa-f])"
-    r"[0-9A-Fa-f]{2}(?:-[0-9A-Fa-f]{2}){5}(?![\w-])"
-)
 
 
 def hexadecimal_addresses(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
@@ -396,8 +345,6 @@ def hexadecimal_addresses(text: str, lowered: str, wanted: frozenset[str]) -> It
         right = _RIGHT_HEX.match(text, colon.start())
         done = right.end() if right else colon.end()
         yield from _hex_run(text, start, done)
-    for m in _HYPHENED_MAC.finditer(text) if text.count("-") > 4 else ():
-        yield m.start(), m.end(), "mac"
 
 
 def _hex_run(text: str, start: int, end: int) -> Iterator[Found]:
@@ -406,9 +353,7 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Found]:
     glued_before = start and (text[start - 1].isalnum() or text[start - 1] in "_.")
     glued_after = text[end : end + 1].isalnum()
     run = text[start:end]
-    if glued_after or end - start > 45:
-        return
-    if run.lower() in _OF_NOBODY:
+    if glued_after or end - start > 45 or run.lower() in _OF_NOBODY:
         return
     if run.count(":") == _PARTS_OF_MAC - 1 and (found := _MAC.search(run)):
         yield start + found.start(), end, "mac"  # also behind "10.1.2.4", with nothing between
@@ -431,7 +376,6 @@ digits."""
 
 def encoded(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
     """Yield words that hold an identifier in base64 or hexadecimal."""
-    from sanitizer.identifiers.rows import packaged
     from sanitizer.identifiers.search import candidates
 
     inner = wanted - {"ENCODED", "DATE", "LINK"}

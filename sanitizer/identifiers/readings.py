@@ -77,21 +77,14 @@ def _twin(char: str) -> str:
 
 
 @cache
-def _is_small(char: str) -> bool:
-    """Return True for digits that may be a mark beside a number: superscripts, circled ones."""
-    return unicodedata.category(char) == "No"
-
-
-@cache
-def _without_case(char: str) -> bool:
-    """Return True for letters of scripts that have no case, such as Chinese, Japanese or Arabic."""
-    return unicodedata.category(char) in {"Lo", "Lm"} and _twin(char) == char
-
-
-@cache
 def _seen_as(char: str) -> tuple[str, bool, bool]:
-    """Return what a character is read as, whether it is small, and whether it has no case."""
-    return _twin(char), _is_small(char), _without_case(char)
+    """Return what a character is read as, whether it is small, and whether it has no case.
+
+    Small are digits that may be a mark beside a number, such as superscripts; letters without case
+    are those of Chinese, Japanese or Arabic.
+    """
+    twin, category = _twin(char), unicodedata.category(char)
+    return twin, category == "No", category in {"Lo", "Lm"} and twin == char
 
 
 def folded(text: str) -> str:
@@ -116,11 +109,7 @@ def readings(text: str) -> list[Reading]:
     (`%40`, `&#64;`, `=40`, `\\u0040`) as what they stand for; and those of strings of code for line
     ends and letters (`\\n`, `\\t`, `\\u00e9`) as a border.
     """
-    if not _ODD.search(text):
-        found = [Reading(text)]
-        plain = text
-    else:
-        found, plain = _unicode_readings(text)
+    found, plain = _unicode_readings(text) if _ODD.search(text) else ([Reading(text)], text)
     if "\\" in plain and (ends := [(*m.span(), "\n") for m in _LINE_ENDS.finditer(plain)]):
         found.append(_around(plain, ends, {}))
     decoded = _decoded(plain)
@@ -129,28 +118,18 @@ def readings(text: str) -> list[Reading]:
 
 def _unicode_readings(text: str) -> tuple[list[Reading], str]:
     """Return readings, and the text with twins at the same offsets."""
-    twins: dict[str, str] = {}
-    border: dict[str, str] = {}
-    apart: dict[str, str] = {}
-    small: dict[str, str] = {}
-    for char in set(_ODD.findall(text)):
-        twin, is_small, is_foreign = _seen_as(char)
-        if not twin:
-            border[char] = " "
-        elif twin != char:
-            twins[char] = twin
-        if is_small:
-            small[char] = " "
-        if is_foreign:
-            apart[char] = "\n"
-    invisible, foreign = border, apart
+    seen = {char: _seen_as(char) for char in set(_ODD.findall(text))}
+    twins = {char: twin for char, (twin, _, _) in seen.items() if twin not in {"", char}}
+    border = {char: " " for char, (twin, _, _) in seen.items() if not twin}
+    small = {char: " " for char, (_, is_small, _) in seen.items() if is_small}
+    apart = {char: "\n" for char, (_, _, is_foreign) in seen.items() if is_foreign}
     plain = _translated(text, twins | border)
     first = _translated(text, twins | border | small | apart) if small or apart else plain
     found = [Reading(first)]
-    if invisible or small:
-        places = [i for i, char in enumerate(text) if char in invisible or char in small]
+    if border or small:
+        places = [i for i, char in enumerate(text) if char in border or char in small]
         found.append(_around(text, [(i, i + 1, _twin(text[i])) for i in places], twins | apart))
-    if foreign:
+    if apart:
         found.append(Reading(plain, covers=False))
     return found, plain
 
@@ -168,7 +147,7 @@ def _around(
     parts: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    marks: list[int] = []
+    marks: list[int] = []  # offsets in the reading
     at = 0
     for i, (start, end, new) in enumerate(changes):
         if start - at > _REACH:

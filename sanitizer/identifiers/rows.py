@@ -14,7 +14,8 @@ Keys of a row:
 - `numbers`: true if `form` is matched at every number of a text, behind `before` if it has that.
 - `marks`: strings in lower case of which a text must hold one, before `form` is searched in it.
   `begins`: true if the form begins with one of them, which is far quicker. `also`: more such
-  strings, of which a text must hold one too. `near`: pattern of what must stand near a match.
+  strings, of which a text must hold one too. `near`: pattern of what must stand within `reach`
+  characters of a match.
 - `words`: words and phrases that announce a value, by language; `form` is matched behind them.
   "(tax|fiscal|) number" stands for all its readings; a word in capitals counts in capitals only.
   `numbered`: true if "number", ":" or the like must follow. `digits`: the fewest digits of a value.
@@ -86,6 +87,7 @@ class Row:
     begins: bool = False
     also: tuple[str, ...] = ()
     near: str = ""
+    reach: int = 60
     words: tuple[str, ...] = ()
     numbered: bool = False
     capitals: bool = False
@@ -323,6 +325,16 @@ class Registry:
                 raise ValueError(f"kind {row.name}: the name is taken")
             rows[row.name] = row
         return Registry(rows.values())
+
+
+def word_lists(name: str) -> dict[str, list[str]]:
+    """Return the lists of words of a TOML file of this package: subject -> words."""
+    return tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text("utf-8"))
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern for one of some words, the longest first."""
+    return f"(?:{'|'.join(sorted(map(re.escape, words), reverse=True))})"
 
 
 def rows_of(text: str) -> Iterator[Row]:

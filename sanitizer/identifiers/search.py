@@ -24,7 +24,7 @@ from sanitizer.identifiers.announced import announced
 from sanitizer.identifiers.numbers import proved
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped
 from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
-from sanitizer.identifiers.secrets import is_announced
+from sanitizer.identifiers.secrets import is_announced, is_placeholder
 from sanitizer.randomness import Source
 
 Span = tuple[int, int, Row]
@@ -35,9 +35,7 @@ _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
 _NUMBER = re.compile("[0-9]+")
 _TRIMMED = ".,:;?"
-_BLANKS = frozenset("xX*#.-_")
-"""Characters of which examples make values that are none: "ghp_xxxxxxxx"."""
-_NEAR = 60
+_REST = re.compile("[A-Za-z0-9]{0,4000}")
 _BEFORE = 100
 """Characters before a string that may belong to the value which it marks."""
 
@@ -216,7 +214,7 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
             for first, last, which in _finder(name)(text, lowered, wanted):
                 if which in by_name and by_name[which].kind in wanted:
                     found.append((first, last, by_name[which]))
-    return found
+    return [s for s in found if s[2].kind != "KEY" or not is_placeholder(text[s[0] : s[1]])]
 
 
 def _holds(lowered: str, strings: tuple[str, ...]) -> bool:
@@ -266,8 +264,11 @@ def _found(text: str, at: int, end: int, row: Row) -> Span | None:
     checked = (
         m["words"] if "words" in groups else text[max(end if end > at else first, start) : last]
     )
-    blank = _BLANKS.issuperset(checked or text[at:end])
-    return None if blank or not row.passes(checked) else (start, last, row)
+    if not row.passes(checked):
+        return None
+    if row.kind == "KEY" and text[last - 1].isalnum() and (rest := _REST.match(text, last)):
+        last = rest.end()  # a key that is longer than its form is hidden whole
+    return start, last, row
 
 
 def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:
@@ -279,7 +280,7 @@ def _searched(text: str, lowered: str, row: Row) -> Iterator[Span]:
         if not value or ("name" in groups and not is_announced(m["name"], value)):
             continue
         if row.near and not row.pattern_near.search(
-            text, max(0, m.start() - _NEAR), m.end() + _NEAR
+            text, max(0, m.start() - row.reach), m.end() + row.reach
         ):
             continue
         if row.passes(value):

@@ -12,19 +12,16 @@ Not protected: passwords of letters that no name announces, and those that are s
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from sanitizer.identifiers.checks import entropy, looks_random
 from sanitizer.identifiers.readings import plain_texts
+from sanitizer.identifiers.rows import any_of, word_lists
 
 Named = tuple[int, int, str]
 
-_LISTS: dict[str, list[str]] = tomllib.loads(
-    (Path(__file__).parent / "secret_words.toml").read_text("utf-8")
-)
+_LISTS = word_lists("secret_words")
 _WORDS = {name: frozenset(words) for name, words in _LISTS.items()}
 _PASSWORDS, _SECRETS, _KEYS = _WORDS["passwords"], _WORDS["secrets"], _WORDS["keys"]
 _SECOND_WORDS = {"ordine": ("d", "parola"), "passe": ("de", "palavra"), "acceso": ("de", "clave")}
@@ -36,7 +33,7 @@ _PASSWORD_ENDINGS = tuple(_LISTS["password_endings"])
 _SECRET_ENDINGS = tuple(_LISTS["secret_endings"])
 _WHOLE_STATES = frozenset(word for word in _LISTS["states"] if not word.endswith("*"))
 _STATES = tuple(word[:-1] for word in _LISTS["states"] if word.endswith("*"))
-_STEMS = ("password", "passwd", "passwort", "pwd", "secret", "token", "apikey", "api_key", "pass_")
+_STEMS = tuple(_LISTS["stems"])
 
 # --- What a secret value looks like, and what is said of one
 
@@ -94,6 +91,11 @@ def is_state(value: str) -> bool:
     return word in _WHOLE_STATES or (word.isalpha() and word.startswith(_STATES))
 
 
+def _is_blank(value: str) -> bool:
+    """Return True for a state, and for what examples and forms have in place of a secret."""
+    return is_state(value) or _HIDDEN.match(value) is not None
+
+
 def is_remark(word: str) -> bool:
     """Return True for a word that says something about a secret ("wrong", "required")."""
     plain = word.lower()
@@ -102,6 +104,21 @@ def is_remark(word: str) -> bool:
 
 def _is_no_remark(word: str) -> bool:
     return not is_remark(word) and _PARTICIPLE.fullmatch(word) is None
+
+
+_SAME = re.compile(r"([xX*#._•-])\1{3,}")
+_TO_FILL_IN = re.compile(
+    r"(?i)(?<![a-z])your[_-]?(?:[a-z]{2,9}[_-]?)?(?:token|key|secret|password)(?![a-z])"
+    r"|(?<![a-z])(?:token|key|secret|password)[_-]?here(?![a-z])"
+)
+
+
+def is_placeholder(value: str) -> bool:
+    """Return True for what examples have in place of a key: "ghp_xxxxxxxx", "YOUR_TOKEN_HERE"."""
+    if not 16 <= len(value) <= 200:
+        return False
+    same = sum(m.end() - m.start() for m in _SAME.finditer(value))
+    return 3 * same >= 2 * len(value) or _TO_FILL_IN.search(value) is not None
 
 
 # --- Checks of rows
@@ -131,7 +148,9 @@ def is_strong(value: str) -> bool:
 
 def is_argument(value: str) -> bool:
     """Return True for an argument that is written out, whatever its letters are."""
-    return value[0] not in "-$%{`<" and not is_state(value) and value.lower() not in _PASSWORDS
+    word = value.strip("<>[]{}").lower()
+    named = word in _PASSWORDS or word in _SECRETS
+    return value[0] not in "-$%{`<" and not named and not is_state(value)
 
 
 def has_letter_and_digit(value: str) -> bool:
@@ -189,19 +208,13 @@ def is_very_random(value: str) -> bool:
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMPS = re.compile(r"[A-ZÄÖÜ]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
 _NAME_SIZE = 32
-_STEMS_OF_NAMES = ("_pass", "password", "secret", "apikey", "api_key")
-"""What the name of a secret holds whose last word says something else: "db_pass_secure"."""
 _AROUND_NAME = " \t\"'`[])*_0123456789°\\?!.+|"
 _TYPED = re.compile(
     r"\s?:\s?(?:&?(?:'static )?str|string|secretstr|bytes|any|final|optional\[\w{1,12}\]?)"
     r"(?: \| none|\?)?\Z|(?<=\w) string\Z"
 )
 """The type of a variable, between its name and "=": `token: &str`, `password string`."""
-_QUALIFIED = re.compile(
-    r" (?:provisoire|temporaire|initial|actuel|provisional|temporal|actual|nueva|provvisoria"
-    r"|temporanea|attuale|provisória|provisoria|temporária|atual|tijdelijk|nieuw|tymczasowe"
-    r"|временный|новый)\Z"
-)
+_QUALIFIED = re.compile(rf" {any_of(_LISTS['adjectives_behind'])}\Z")
 """What follows "password" in languages whose adjectives come last."""
 _PLAIN = r"[^\s\"'`<>(){}\[\],;|]"
 _VALUE = re.compile(
@@ -258,7 +271,7 @@ def _class_of_words(words: list[str]) -> str:
 def is_announced(name: str, value: str) -> bool:
     """Return True if a value in a statement of its own is a secret by its name."""
     kind = class_of(name.rstrip("_0123456789"))
-    if not kind or is_state(value) or _HIDDEN.match(value) or _CODE.match(value):
+    if not kind or _is_blank(value) or _CODE.match(value):
         return False
     if looks_random(value) or _is_long_number(value):
         return True
@@ -305,7 +318,7 @@ def _assigned_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
                 name = name[: typed.start()].rstrip(_AROUND_NAME)
             elif sign == ":" and name[-1:].isalpha() and (said := _QUALIFIED.search(name)):
                 name = name[: said.start()]
-            if name.endswith(_ENDINGS) or any(stem in name for stem in _STEMS_OF_NAMES):
+            if name.endswith(_ENDINGS) or any(stem in name for stem in _LISTS["stems_of_names"]):
                 yield from _assigned(text, text[low : low + len(name)], at)
             at = text.find(sign, at + 1)
 
@@ -333,7 +346,14 @@ def _assigned(text: str, name: str, sign: int) -> Iterator[tuple[int, int]]:
         if text[end : end + 1] in {"(", "[", "{"} and not _SIGN.search(value):
             return
     written = text[max(0, sign - _NAME_SIZE) : sign].rstrip(_AROUND_NAME + ":")
-    if _counts(text, value, (start, end), kind, quoted, _place(text, sign, written)):
+    if _counts(
+        text,
+        value,
+        (start, end),
+        kind,
+        quoted,
+        _Place(text, sign, written, (_WORD.findall(written)[-1:] or [""])[0]),
+    ):
         yield start, end
 
 
@@ -343,69 +363,59 @@ _QUALIFIED_SECRET = re.compile(
     r"(?:api|access|auth|client|app|refresh|bot|admin|master|signing|webhook|session)[ _-]?"
     r"(?:secret|token|key)\Z"
 )
-_USUAL_NAMES = frozenset({"password", "pass", "pwd", "passphrase", "passwd"})
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a value stands: the sign before it, and the name as it is written.
+    """Where a value stands.
 
     Attributes:
-        is_colon: the sign is ":". loud: the name is in capitals. is_folder: it is that of a shell's
-            folder. is_header: of a header. is_secret: it ends in "secret". is_nested: in a mapping
-            of YAML. is_qualified: it says whose secret. spaced: a space before the sign.
-        foreign: no usual English name. opens_line: nothing else stands before it.
+        text: the whole text. sign: offset of the sign before the value.
+        written: the name as it is written. last: its last word.
     """
 
-    is_colon: bool
-    loud: bool
-    is_folder: bool
-    is_header: bool
-    is_secret: bool
-    is_nested: bool
-    is_qualified: bool
-    spaced: bool
-    foreign: bool
-    opens_line: bool
+    text: str
+    sign: int
+    written: str
+    last: str
 
+    @property
+    def loud(self) -> bool:
+        """Whether the name is in capitals."""
+        return self.last.isupper()
 
-def _place(text: str, sign: int, written: str) -> _Place:
-    last = _WORD.findall(written)[-1:] or [""]
-    opening = text.rfind("\n", max(0, sign - 80), sign) + 1
-    is_secret = last[0].lower().endswith("secret")
-    return _Place(
-        is_colon=text[sign] == ":" and text[sign + 1 : sign + 2] != "=",
-        loud=last[0].isupper(),
-        is_folder=written.endswith("PWD") and last[0] in {"PWD", "OLDPWD"},
-        is_header=_HEADER.search(written) is not None,
-        is_secret=is_secret,
-        is_nested=is_secret
-        and opening > 0
-        and _IN_MAPPING.fullmatch(text, opening, sign) is not None
-        and _ONE_VALUE.match(text, sign) is not None,
-        is_qualified=_QUALIFIED_SECRET.search(written.lower()) is not None,
-        spaced=text[sign - 1] in " \t",
-        foreign=last[0].lower() not in _USUAL_NAMES,
-        opens_line=_WORD.fullmatch(text[opening:sign].strip(_AROUND_NAME)) is not None
-        and opening <= sign,
-    )
+    @property
+    def is_colon(self) -> bool:
+        """Whether the sign is ":"."""
+        return self.text[self.sign] == ":" and self.text[self.sign + 1 : self.sign + 2] != "="
+
+    @property
+    def spaced(self) -> bool:
+        """Whether a space stands before the sign."""
+        return self.text[self.sign - 1] in " \t"
+
+    @property
+    def begin(self) -> int:
+        """Offset of the first character of the line."""
+        return self.text.rfind("\n", max(0, self.sign - 80), self.sign) + 1
 
 
 def _counts(
     text: str, value: str, span: tuple[int, int], kind: str, quoted: bool, place: _Place
 ) -> bool:
     """Return True if a value is written out, and no expression, variable or word about it."""
-    shells = place.is_folder and value[0] in "/~"  # the folder in which a shell is
-    if shells or len(value) < 4 or _is_code(value, quoted) or _HIDDEN.match(value):
-        return False
-    if is_state(value):
+    # the folder in which a shell is
+    shells = place.last in {"PWD", "OLDPWD"} and value[0] in "/~"
+    if shells or len(value) < 4 or _is_code(value, quoted) or _is_blank(value):
         return False
     if kind in {"secret", "random"}:
-        random = " " not in value and (
-            (len(value) >= 20 and looks_random(value)) or _is_tangled(value)
+        secret = kind == "secret"
+        return (
+            (" " not in value and (_is_random(value, 20) or _is_tangled(value)))
+            or _UUID.fullmatch(value) is not None
+            or (value.isdigit() and len(value) >= 24)
+            or (secret and (_is_random(value, 12) or _is_secret(value, quoted, place)))
         )
-        random = random or bool(_UUID.fullmatch(value)) or (value.isdigit() and len(value) >= 24)
-        return random or (kind == "secret" and _is_secret(value, quoted, place))
     if is_mixed(value) and not (_is_variable(value) and not quoted and place.spaced):
         return True
     if any(stem in value.lower() for stem in _STEMS):
@@ -421,7 +431,6 @@ _USER_KEY = re.compile(
     r"[\"']?\s{0,2}(?:=>|[:=])"
 )
 _USER_REACH = 120
-_WORDS_STEMS = (*_STEMS, "wort", "passe", "contrase", "senha", "wachtwoord", "parola")
 
 
 def _is_words_of_user(text: str, value: str, span: tuple[int, int]) -> bool:
@@ -430,30 +439,43 @@ def _is_words_of_user(text: str, value: str, span: tuple[int, int]) -> bool:
         return False
     if any(word in _WORDS["no_values"] or is_state(word) for word in value.lower().split(" ")):
         return False
-    if any(stem in value.lower() for stem in _WORDS_STEMS):
+    if any(stem in value.lower() for stem in (*_STEMS, *_LISTS["stems_abroad"])):
         return False
     start, end = span
     before = _USER_KEY.search(text, max(0, start - _USER_REACH), start)
     return bool(before or _USER_KEY.search(text, end, end + _USER_REACH))
 
 
+def _is_random(value: str, shortest: int) -> bool:
+    return len(value) >= shortest and looks_random(value)
+
+
 def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
-    if looks_random(value) and len(value) >= 12:
-        return True
-    mixed, loud = is_mixed(value), place.loud or place.is_header
-    named = place.is_secret or place.loud or place.is_header
-    if (quoted or loud) and named and _HYPHENED.fullmatch(value):
-        own = not place.is_header or _WORDS["placeholders"].isdisjoint(value.split("-"))
+    is_header, is_secret = _HEADER.search(place.written), place.last.lower().endswith("secret")
+    mixed, loud = is_mixed(value), place.loud or is_header
+    if (loud or (quoted and is_secret)) and _HYPHENED.fullmatch(value):
+        own = not is_header or _WORDS["placeholders"].isdisjoint(value.split("-"))
         return own and not any(stem in value.lower() for stem in _STEMS if not place.loud)
-    if place.is_nested and value.islower() and value.isalpha() and len(value) >= _SHORTEST_SECRET:
-        return not is_remark(value)
-    qualified = place.is_qualified or (place.is_secret and not place.is_colon)
-    if quoted and qualified and value.isalpha() and len(value) >= _SHORTEST_SECRET:
-        return (value.islower() or value.istitle()) and not is_remark(value)
-    if len(value) < 8 or (not quoted and not loud and value.isidentifier() and not mixed):
+    if len(value) < _SHORTEST_SECRET:
         return False
-    named = (place.loud and not place.is_colon) or place.is_header
-    return (mixed and any(c.isalpha() for c in value)) or (named and value.isalnum())
+    if value.islower() and value.isalpha() and is_secret and _is_nested(place):
+        return not is_remark(value)
+    qualified = _QUALIFIED_SECRET.search(place.written.lower())
+    if quoted and value.isalpha() and (qualified or (is_secret and not place.is_colon)):
+        return (value.islower() or value.istitle()) and not is_remark(value)
+    if not quoted and not loud and value.isidentifier() and not mixed:
+        return False
+    named = (place.loud and not place.is_colon) or is_header
+    return (mixed and any(c.isalpha() for c in value)) or bool(named and value.isalnum())
+
+
+def _is_nested(place: _Place) -> bool:
+    """Return True for a line of its own in a mapping of YAML."""
+    return (
+        place.begin > 0
+        and _IN_MAPPING.fullmatch(place.text, place.begin, place.sign) is not None
+        and _ONE_VALUE.match(place.text, place.sign) is not None
+    )
 
 
 def _is_code(value: str, quoted: bool) -> bool:
@@ -478,13 +500,15 @@ def _ends_there(text: str, end: int, place: _Place) -> bool:
     if place.spaced:
         if _OPERATED.match(text, end):
             return False
-        return place.foreign or place.loud or (place.opens_line and following in {"", "\n", "\r"})
+        if place.last.lower() not in _LISTS["usual_names"] or place.loud:
+            return True
+        before = text[place.begin : place.sign].strip(_AROUND_NAME)
+        return _WORD.fullmatch(before) is not None and following in {"", "\n", "\r"}
     return place.loud or following not in {")", ","}
 
 
 # --- Sentences: "my password is X"
 
-_COPULA_STEMS = tuple("pw mdp pass kennwort wachtwoord contrase senha clave ordine".split())
 _COPULA = re.compile(
     r"([a-zñ]{0,6})[\"'`]?(?: (?:for|to|on|für|zu[mr]?|pour|para|per|voor|van|of|von|vom|del?"
     r"|du|d[aio]|della) [^\s.,:;]{1,30}(?: [^\s.,:;]{1,30})?)?"
@@ -495,24 +519,16 @@ _COPULA = re.compile(
     rf"(?:\"([^\"\n]{{1,100}})\"|'([^'\n]{{1,100}})'|`([^`\n]{{1,100}})`|({_PLAIN}{{4,100}}+))"
 )
 _OWNED = re.compile(
-    r"(?i)\b(?:my|our|his|her|their|meine?|unser|seine?|ihre?|mon|notre|son|leur|mi|nuestra|mia"
-    r"|nostra|sua|mijn|onze|ons|minha|nossa|wi-?fi|wlan|de acceso)(?:['’]s)?\s"
-    r"(?:[\w-]{1,20}\s){0,2}\Z"
+    rf"(?i)\b(?:{any_of(_LISTS['owned_by'])}|wi-?fi)(?:['’]s)?\s(?:[\w-]{{1,20}}\s){{0,2}}\Z"
 )
-_OF_ACCOUNT = re.compile(
-    r"(?i)\b(?:wi-?fi|wlan|router|red|cuenta|correo|acceso|banco|conta|account"
-    r"|laptop|e-?mail|server|mail)\b"
-)
+_OF_ACCOUNT = re.compile(rf"(?i)\b(?:{any_of(_LISTS['accounts'])}|wi-?fi|e-?mail)\b")
 """What has a password, behind its name."""
-_GOES_ON = re.compile(
-    r"\s{1,2}(?:and|but|so|which|because|since|or|und|aber|weil|oder|mais|et|car|ou|pero|y|porque|e"
-    r"|ma|perché|maar|en|want|mas|if|does|doesn['’]?t|won['’]?t|now|please|thanks)\b|\s?[(—–]|\s-"
-)
+_GOES_ON = re.compile(rf"\s{{1,2}}{any_of(_LISTS['conjunctions'])}\b|\s?[(—–]|\s-")
 """What may follow a password in a sentence that goes on."""
 
 
 def _said_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    for stem in _COPULA_STEMS:
+    for stem in _LISTS["stems_of_sentences"]:
         at = lowered.find(stem)
         while at >= 0:
             end = at + len(stem)
@@ -620,39 +636,3 @@ def recovery_codes(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[
         for code in _ONE_CODE.finditer(text, m.start("codes"), m.end("codes")):
             if len(code[0]) >= _SHORTEST_CODE or not code[0].isdigit():
                 yield code.start(), code.end(), "recovery-code"
-
-
-_PEM_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
-_PEM_BODY = re.compile(r"[\sA-Za-z0-9+/=]{0,20000}")
-_PEM_SIZE = 20_000
-
-
-def private_keys(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
-    """Yield private keys in PEM, also such as are cut off."""
-    begins = list(_PEM_BEGIN.finditer(text)) if "-----BEGIN " in text else []
-    limits = [*(m.start() for m in begins[1:]), len(text)]
-    for begin, limit in zip(begins, limits, strict=False):  # none begins: nothing to limit
-        stop = min(limit, begin.end() + _PEM_SIZE)
-        at = text.find("-----END ", begin.end(), stop)
-        end = (_PEM_END.match(text, at) if at >= 0 else None) or _PEM_BODY.match(
-            text, begin.end(), stop
-        )
-        if end:
-            size = len(text[begin.start() : end.end()].rstrip())
-            yield begin.start(), begin.start() + size, "private-key"
-
-
-_AWS_ID = re.compile(r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}")
-_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
-_AWS_REACH = 300
-
-
-def beside_aws_ids(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
-    """Yield the secret access keys near an access key id of AWS."""
-    for key in _AWS_ID.finditer(text):
-        for m in _AWS_SECRET.finditer(
-            text, max(0, key.start() - _AWS_REACH), key.end() + _AWS_REACH
-        ):
-            if not m[0].isalpha() and not re.fullmatch("[0-9a-f]{40}", m[0]):
-                yield m.start(), m.end(), "aws-secret-access-key"

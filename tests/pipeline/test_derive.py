@@ -187,11 +187,8 @@ class TestChoices:
             seen.append((kinds, dict(s.inner.vault.originals("c"))))
             assert s.sanitize("joe@example.org").text == "<EMAIL_2>"
         assert seen[0] == seen[1] == seen[2]
-        assert seen[0][0] == [
-            "<PHONE_1>",
-            "<EMAIL_1>",
-            '"<CARD_1>"',
-        ]  # a number of JSON is a string
+        # a number of JSON is a string
+        assert seen[0][0] == ["<PHONE_1>", "<EMAIL_1>", '"<CARD_1>"']
 
     def test_a_preview_is_drawn_once(self, s: Sanitizer) -> None:
         with pytest.raises(ValueError, match="fresh"):
