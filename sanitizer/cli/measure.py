@@ -1,6 +1,7 @@
 """The commands that measure a setting: `audit`, `attack`, `advise` and `evaluate`.
 
-The commands that manage what outlives a call: `budget` (ledgers) and `models`.
+The commands that manage what outlives a call: `budget` (ledgers) and `models`; `kinds` lists what
+is taken for an identifier.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -303,3 +305,39 @@ def _described(name: str, manifest: Manifest, fetched: bool | None) -> Iterator[
 
 def _in_words(figures: Mapping[str, object]) -> str:
     return ", ".join(f"{key} {value}" for key, value in figures.items() if value is not None)
+
+
+@command(
+    "list the kinds of identifiers that are found",
+    "sanitizer kinds",
+    "sanitizer kinds iban --json",
+)
+@click.argument("name", metavar="[NAME]", required=False)
+@policy_option
+@json_option
+def kinds(name: str | None, policy: str, as_json: bool) -> None:
+    """List the kinds of identifiers, by class: their names, what they are and how they are found.
+
+    NAME is the name of a kind, or of a class such as IBAN. A policy file switches kinds off, and
+    may have kinds of its own.
+    """
+    from sanitizer.text.policy import Policy
+
+    rows = Policy.load(policy).registry.rows.values()
+    chosen = sorted(
+        (row for row in rows if name in (None, row.name, row.kind, row.kind.lower())),
+        key=lambda row: (row.kind, row.name),
+    )
+    if not chosen:
+        raise ValueError(f"there is no kind or class {name!r}; see: sanitizer kinds")
+    if as_json:
+        for row in chosen:
+            facts = {"name": row.name, "class": row.kind, "label": row.label, "source": row.source}
+            write(json.dumps({**facts, "found_by": row.found_by, "examples": row.positive}))
+        return
+    for kind, of_class in groupby(chosen, key=lambda row: row.kind):
+        write(kind)
+        for row in of_class:
+            write(f"  {row.name}: {row.label} ({row.found_by})")
+            if name is not None:
+                write("\n".join(f"    {example}" for example in row.positive))

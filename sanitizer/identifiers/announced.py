@@ -49,7 +49,7 @@ _CODED = re.compile(
 """A number with six digits and a hyphen, or letters before it: "policy" alone announces it."""
 _ISO_DAY = re.compile("[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
 _LONG_NUMBER = re.compile(r"[0-9]{8}")
-_AND = re.compile(rf",? (?:(?:{_any('and')}) )?|[,;/&] ?")
+_AND = re.compile(rf",? (?:(?:{_any('and')}) )?|[,/&] ?")
 _BEHIND = re.compile(
     rf"(?: \((?:(?:{_any('owners')}) )?|,? (?:{_any('copulas')}) (?:(?:{_any('owners')}) )"
     r"(?:\w{2,20} ){0,2})\Z"

@@ -84,7 +84,7 @@ def iban_length(country: str) -> int:
 
 def is_iban(compact: str) -> bool:
     """Return True if an IBAN without spaces has its country's form and the right check digits."""
-    return bool(iban.is_valid(compact, check_country=False))
+    return compact.isascii() and bool(iban.is_valid(compact, check_country=False))
 
 
 def is_ssn(digits: str) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from sanitizer.identifiers.checks import calling_code, iban_length, is_day, is_iban, is_numeric_day
-from sanitizer.identifiers.rows import FOLDER, Registry, Row, words_of
+from sanitizer.identifiers.rows import FOLDER, Registry, Row, packaged, words_of
 
 Span = tuple[int, int, str]
 
@@ -37,6 +38,8 @@ def proved(text: str, registry: Registry, wanted: frozenset[str]) -> Iterator[tu
         found = _proved_at(text, code.start(), registry, wanted) if code else None
         if found is None and not _INSIDE.search(text, max(0, start - 2), start):
             found = _proved_at(text, start, registry, wanted)
+        if found is None and token.end() - start > 1:
+            found = _proved_at(text, token.end() - 1, registry, wanted, glued=True)
         if found and last and found[2] is last[2] and found[0] < last[1]:
             last = (last[0], max(last[1], found[1]), last[2])
         elif found:
@@ -48,14 +51,19 @@ def proved(text: str, registry: Registry, wanted: frozenset[str]) -> Iterator[tu
 
 
 def _proved_at(
-    text: str, start: int, registry: Registry, wanted: frozenset[str]
+    text: str, start: int, registry: Registry, wanted: frozenset[str], glued: bool = False
 ) -> tuple[int, int, Row] | None:
-    """Return the longest number that begins at an offset and proves itself."""
+    """Return the longest number that begins at an offset and proves itself.
+
+    Args:
+        glued: letters stand before it: only rows count that say so.
+    """
     if not registry.alone.match(text, start):
         return None
     found = []
     for row in registry.proved:
-        m = row.pattern_alone.match(text, start) if row.kind in wanted else None
+        tried = row.kind in wanted and (row.glued or not glued)
+        m = row.pattern_alone.match(text, start) if tried else None
         if m and row.passes(m[0]):
             low, high = max(0, start - _NEAR), m.end() + _NEAR
             if not row.near or row.pattern_near.search(text, low, high):
@@ -74,6 +82,7 @@ _IN_WORD = re.compile("[A-Za-z0-9]{3}")
 
 def find(text: str, _lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
     """Yield dates, IBANs, coordinates and telephone numbers, each with the name of its row."""
+    sure = sorted((a, b, row.name) for a, b, row in proved(text, packaged(), wanted))
     for chunk in CHUNK.finditer(text):
         start, end = chunk.span()
         size = end - start
@@ -88,7 +97,7 @@ def find(text: str, _lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
         if size > 5 and "COORDINATES" in wanted:
             yield from _pairs(text, start)
         if size >= 5 and "PHONE" in wanted:
-            yield from _phones(text, start, end, taken)
+            yield from _phones(text, start, end, [*taken, *_overlapping(sure, start, end)])
 
 
 # --- IBANs
@@ -292,10 +301,11 @@ def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span
         taken: other identifiers in the chunk, which no number overlaps.
     """
     begin, stop = max(0, start - 3), min(len(text), end + _AHEAD)
+    others = [each[:2] for each in taken]
     found = []
     if text.find("+", begin, end) >= 0 or text.find("00", begin, end) >= 0:
         dialled = (m for m in _INTERNATIONAL.finditer(text, begin, stop) if m.start() < end)
-        found = [m.span() for m in dialled if _is_dialled(m[0])]
+        found = [m.span() for m in dialled if _is_dialled(m[0]) and not _meets(m.span(), others)]
     # without a sign between its digits only a British mobile has a form of its own
     if not text[start:end].isdigit() or text.startswith("07", start):
         national = (m.span() for m in _NATIONAL.finditer(text, begin, stop) if m.start() < end)
@@ -306,7 +316,6 @@ def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span
             (m, last) for m, last in ((_CODE_BEFORE_AREA.match(text, *s), s[1]) for s in found)
         ]
         found += [(m.end(1), last) for m, last in codes if m]
-    others = [each[:2] for each in taken]
     found = [s for s in found if not _meets(s, others)]
     loose = _LOOSE.search(text, begin, stop)
     longer = loose and loose.start() <= start and not (found and found[0][1] >= loose.end())
@@ -315,6 +324,13 @@ def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span
     # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
     other = bool(found) and _is_other(text, start)
     yield from ((first, last, "phone") for first, last in found if not other or first > start)
+
+
+def _overlapping(spans: list[Span], start: int, end: int) -> list[Span]:
+    """Return the ascending spans without overlaps that share a character with a stretch."""
+    first = bisect_right(spans, (start, start, ""))
+    before = first - 1 if first and spans[first - 1][1] > start else first
+    return spans[before : bisect_left(spans, (end,), lo=first)]
 
 
 def _meets(span: tuple[int, int], spans: list[tuple[int, int]]) -> bool:

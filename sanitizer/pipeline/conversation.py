@@ -287,7 +287,13 @@ class Conversation:
         return self._light
 
     def treatment(self, role: str) -> str:
-        """Return how the policy treats texts of a role: "public", "identifiers" or "treated"."""
+        """Return how the policy treats texts of a role: "public", "identifiers" or "treated".
+
+        Raises:
+            TypeError: the role is no str.
+        """
+        if not isinstance(role, str):
+            raise TypeError(f"role must be a str, got {type(role).__name__}")
         return self.settings.policy.roles.get(role, "treated")
 
     @property
