@@ -182,7 +182,7 @@ def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_nothing_else_starts_a_process() -> None:
-    """But the user's own command (`sanitizer run`, sealed or not), and the user's command for a key."""
+    """But the user's own command (`sanitizer run`), and the user's command for a key."""
     package = Path(sanitizer.__file__).parent
     may = {
         package / name
