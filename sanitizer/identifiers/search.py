@@ -13,7 +13,7 @@ one one"), encoded twice, or announced by words of languages that the rows do no
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -139,9 +139,9 @@ def _spans(text: str, wanted: frozenset[str], registry: Registry) -> list[Span]:
     for reading in others:
         # What another reading finds counts only if it does not cut what was found before, and what
         # the last one finds only beside that.
-        bars = _cuts if reading.covers else _touches
-        placed = (_placed(reading, span) for span in candidates(reading.text, wanted, registry))
-        chosen = _chosen([*chosen, *(span for span in placed if span and not bars(span, chosen))])
+        found = (_placed(reading, span) for span in candidates(reading.text, wanted, registry))
+        more = [span for span in found if span and not _bars(chosen, span, reading.covers)]
+        chosen = _chosen([*chosen, *more])
     return chosen
 
 
@@ -159,31 +159,25 @@ def _placed(reading: Reading, span: Span) -> Span | None:
     return reading.starts[start], reading.ends[end - 1], row
 
 
-def _touches(span: Span, chosen: list[Span]) -> bool:
-    """Return True if the span overlaps one of `chosen`, ascending spans without overlaps."""
+def _bars(chosen: list[Span], span: Span, covers: bool) -> bool:
+    """Return True if the span cuts one of `chosen`, ascending spans without overlaps.
+
+    Args:
+        covers: whether the span may lie over whole ones.
+    """
     first = bisect_left(chosen, span[0], key=lambda each: each[0])
     last = bisect_left(chosen, span[1], key=lambda each: each[0])
-    return last > first or (first > 0 and chosen[first - 1][1] > span[0])
-
-
-def _cuts(span: Span, chosen: list[Span]) -> bool:
-    """Return True if the span overlaps one of `chosen` without covering it."""
-    first = bisect_left(chosen, span[0], key=lambda each: each[0])
-    last = bisect_left(chosen, span[1], key=lambda each: each[0])
-    before = first > 0 and chosen[first - 1][1] > span[0]
-    return before or (last > first and chosen[last - 1][1] > span[1])
+    if first > 0 and chosen[first - 1][1] > span[0]:
+        return True
+    return last > first and (not covers or chosen[last - 1][1] > span[1])
 
 
 def _chosen(spans: Iterable[Span]) -> list[Span]:
     """Return spans without overlaps, the longest first, then by rank."""
-    ordered = sorted(spans, key=lambda s: (s[0] - s[1], _RANK[s[2].kind], s[0]))
     chosen: list[Span] = []
-    for span in ordered:
-        at = bisect_left(chosen, span[0], key=lambda each: each[0])
-        if (at == 0 or chosen[at - 1][1] <= span[0]) and (
-            at == len(chosen) or span[1] <= chosen[at][0]
-        ):
-            chosen.insert(at, span)
+    for span in sorted(spans, key=lambda s: (s[0] - s[1], _RANK[s[2].kind], s[0])):
+        if not _bars(chosen, span, covers=False):
+            insort(chosen, span, key=lambda each: each[0])
     return chosen
 
 
