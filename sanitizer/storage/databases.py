@@ -68,13 +68,13 @@ class SQLite:
     """An open file. Safe for threads, one transaction at a time; unusable after a fork.
 
     Args:
-        path: of an existing file; None: in memory.
+        path: of an existing file.
         noun: what the file is called in messages.
         error: raised for whatever goes wrong with it.
     """
 
-    def __init__(self, path: Path | None, noun: str, error: type[SanitizerError]) -> None:
-        self.path, self.where = path, str(path or "memory")
+    def __init__(self, path: Path, noun: str, error: type[SanitizerError]) -> None:
+        self.path, self.where = path, str(path)
         self._noun, self._error = noun, error
         self._process = os.getpid()
         self._lock = threading.RLock()
@@ -82,8 +82,8 @@ class SQLite:
         with self.failures():
             self._file = self._identity()
             self._db = sqlite3.connect(
-                ":memory:" if path is None else f"{path.as_uri()}?mode=rw",
-                uri=path is not None,
+                f"{path.as_uri()}?mode=rw",
+                uri=True,
                 timeout=BUSY_SECONDS,
                 isolation_level=None,
                 check_same_thread=False,
@@ -116,7 +116,8 @@ class SQLite:
         self.check_process()  # before the lock: a thread that is gone may hold it for ever
         with self._lock, self.failures():
             self.check_identity()
-            self._db.execute(f"PRAGMA synchronous = {synchronous}")
+            if begin == "IMMEDIATE":
+                self._db.execute(f"PRAGMA synchronous = {synchronous}")
             self._db.execute(f"BEGIN {begin}")
             try:
                 yield self
@@ -137,7 +138,7 @@ class SQLite:
 
     def check_process(self) -> None:
         """Raise unless this is the process that opened the file."""
-        if self.path is not None and os.getpid() != self._process:
+        if os.getpid() != self._process:
             raise self._error(f"{self.where}: opened before a fork; open it again in this process")
 
     def check_identity(self) -> None:
@@ -167,12 +168,10 @@ class SQLite:
 
     def _why(self, error: Exception) -> str:
         """Return what is wrong with a path where the system's own reason would mislead, or ""."""
-        return "it is a folder" if self.path is not None and self.path.is_dir() else ""
+        return "it is a folder" if self.path.is_dir() else ""
 
     def _identity(self) -> tuple[int, int]:
         """Return what tells the file from another that takes its place under the same name."""
-        if self.path is None:
-            return 0, 0
         found = self.path.stat()
         return found.st_dev, found.st_ino
 

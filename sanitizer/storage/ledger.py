@@ -326,11 +326,9 @@ class Budgets:
             raise ValueError(f"older_than must be at least 0, got {older_than!r}")
         with self._store.read(LedgerError) as rows:
             last = self._now(rows) - int(min(older_than, LATEST))
-            found = rows.rows(
-                "SELECT number FROM charge WHERE state = 'open' AND created <= ? ORDER BY number",
-                last,
-            )
-        return sum(self.settle(row["number"], None) for row in found)
+            _, found = self._all(rows, state=OPEN)
+        stale = [charge.number for charge in found if charge.created <= last]
+        return sum(self.settle(number, None) for number in stale)
 
     def export(self) -> list[dict[str, object]]:
         """Return every balance and open reservation, for JSON.
@@ -338,7 +336,7 @@ class Budgets:
         Scopes are hashes in hex, amounts nano-epsilon, times seconds since 1970.
         """
         with self._store.read(LedgerError) as rows:
-            accounts, open_ones = self._all(rows, f"WHERE state = '{OPEN}'")
+            accounts, open_ones = self._all(rows, state=OPEN)
         exported: list[dict[str, object]] = []
         for each in accounts:
             sums = {"limit": each.cap, "spent": each.spent, "reserved": each.reserved}
@@ -361,14 +359,11 @@ class Budgets:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _all(self, rows: Rows, which: str = "") -> tuple[list[Account], list[_Charge]]:
-        """Return all accounts, and the charges that a condition names, verified."""
-        accounts = rows.rows("SELECT * FROM account ORDER BY kind, id")
-        charges = rows.rows(f"SELECT * FROM charge {which} ORDER BY number")  # noqa: S608
-        return (
-            [self._read(Account, row) for row in accounts],
-            [self._read(_Charge, row) for row in charges],
-        )
+    def _all(self, rows: Rows, **which: object) -> tuple[list[Account], list[_Charge]]:
+        """Return all accounts, and the charges whose columns have some values, verified."""
+        accounts = [self._read(Account, row) for row in rows.select("account")]
+        charges = [self._read(_Charge, row) for row in rows.select("charge", **which)]
+        return sorted(accounts, key=lambda each: (each.kind, each.id)), sorted(charges)
 
     def settle(self, number: int, charged: int | None) -> bool:
         """Settle a charge; return False if it was settled before, and stays as it is.
@@ -466,9 +461,8 @@ class Budgets:
         return account.cap if account.cap is not None or every is None else every.cap
 
     def _named(self, rows: Rows, name: bytes) -> _Charge | None:
-        rows.check(name)
-        row = rows.row(f"SELECT * FROM charge WHERE name = ?{rows.locks}", name)  # noqa: S608
-        return None if row is None else self._read(_Charge, row)
+        found = rows.select("charge", name=name, lock=True)
+        return self._read(_Charge, found[0]) if found else None
 
     def _numbered(self, rows: Rows, number: int, *, lock: bool = False) -> _Charge | None:
         row = rows.find("charge", [number], lock=lock).get(number)

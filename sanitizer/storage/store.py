@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -62,7 +64,7 @@ class Table:
     tagged: tuple[str, ...] = ()
     index: str = ""
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The names of the columns."""
         return [part.split()[0] for part in self.columns.split(", ") if part[0].islower()]
@@ -164,6 +166,12 @@ class Rows:
         statement = f"SELECT * FROM {table} WHERE {key} IN ({marks}) ORDER BY {key}"  # noqa: S608  names of this file
         return {row[key]: row for row in self.rows(statement + self.locks * lock, *ids)}
 
+    def select(self, table: str, *, lock: bool = False, **where: object) -> list[Any]:
+        """Return the rows whose columns have some values."""
+        condition = " AND ".join(f"{name} = ?" for name in where) or "1 = 1"
+        statement = f"SELECT * FROM {table} WHERE {condition}"  # noqa: S608  names of this package
+        return self.rows(statement + self.locks * lock, *where.values())
+
     def locked(
         self, table: str, fresh: Mapping[Any, Sequence[object]], also: Sequence[object] = ()
     ) -> dict[Any, Any]:
@@ -174,9 +182,6 @@ class Rows:
             also: ids of rows that are read only.
         """
         return self.find(table, [*fresh, *also])
-
-    def check(self, row_id: bytes) -> None:
-        """Raise if rows with ids like this one are missing or older than the rest."""
 
     def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         """Insert or replace rows; entries are inserted only."""
@@ -213,30 +218,83 @@ def seconds_of(reading: float) -> int:
 # ---- in memory ----
 
 
-class MemoryStore(SQLite):
+class MemoryRows(Rows):
+    """Rows in dictionaries: id -> row."""
+
+    def __init__(self, tables: dict[str, dict[Any, Any]], numbers: Iterator[int]) -> None:
+        self._tables, self._numbers = tables, numbers
+        self._before: list[tuple[str, Any, Any]] = []
+
+    def find(self, table: str, ids: Sequence[Any], *, lock: bool = False) -> dict[Any, Any]:
+        held = self._tables[table]
+        return {each: held[each] for each in ids if each in held}
+
+    def select(self, table: str, *, lock: bool = False, **where: object) -> list[Any]:
+        names = TABLES[table].names
+        wanted = [(names.index(name), value) for name, value in where.items()]
+        rows = self._tables[table].values()
+        return [row for row in rows if all(row[place] == value for place, value in wanted)]
+
+    def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        place = TABLES[table].names.index(TABLES[table].key)
+        for row in rows:
+            self._set(table, row[place], row)
+
+    def add(self, table: str, *values: object) -> int | None:
+        if self.select(table, name=values[0]):
+            return None
+        number = next(self._numbers)
+        self._set(table, number, (number, *values))
+        return number
+
+    def drop(self, table: str, ids: Sequence[object]) -> None:
+        for each in ids:
+            self._set(table, each, None)
+
+    def _set(self, table: str, row_id: Any, row: Any) -> None:
+        held = self._tables[table]
+        self._before.append((table, row_id, held.pop(row_id, None)))
+        if row is not None:
+            held[row_id] = row
+
+    def undo(self) -> None:
+        """Put back what was there before."""
+        for each in reversed(list(self._before)):
+            self._set(*each)
+
+
+class MemoryStore:
     """Rows of a ledger in this process, gone with it."""
 
-    shared = False
+    where, shared = "memory", False
 
     def __init__(self) -> None:
-        super().__init__(None, "ledger", LedgerError)
         self._key, self._seen = secret_key(), 0
-        for statement in schema(("account", "charge"), SQLITE):
-            self.rows(statement)
+        self._tables: dict[str, dict[Any, Any]] = {"account": {}, "charge": {}}
+        self._numbers = count(1)
+        self._lock = threading.Lock()
 
     def mac(self, *fields: object) -> bytes:
         return hmac_of(self._key, *fields)
 
     @contextmanager
     def write(self, error: type[SanitizerError], *, durable: bool = True) -> Iterator[Rows]:
-        with self.transaction():
-            yield Rows(self)
+        with self._lock:
+            rows = MemoryRows(self._tables, self._numbers)
+            try:
+                yield rows
+            except BaseException:
+                rows.undo()
+                raise
 
     read = write
 
     def now(self, rows: Any, clock: Callable[[], float] | None) -> int:
         self._seen = max(self._seen, seconds_of(clock() if clock else 0))
         return self._seen
+
+    def close(self) -> None:
+        """Do nothing: there is no file."""
 
 
 # ---- in a file ----
@@ -360,6 +418,11 @@ class CheckedRows(Rows):
                 self.check(each)
         return super().find(table, ids)
 
+    def select(self, table: str, *, lock: bool = False, **where: object) -> list[Any]:
+        if isinstance(row_id := where.get(TABLES[table].tagged[0]), bytes):
+            self.check(row_id)
+        return super().select(table, **where)
+
     def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         if table == "entry":
             self.head.held[table] += len(rows)
@@ -431,6 +494,7 @@ class SqliteStore(SQLite):
         super().__init__(path, kind.noun, kind.error)
         self.kind = kind
         self._counter = 0
+        self._sealed: tuple[object, object] = (b"", b"")  # the head that was verified last
         try:
             with self.failures():
                 self._verify(keys)
@@ -490,7 +554,8 @@ class SqliteStore(SQLite):
     def read(self, error: type[SanitizerError]) -> Iterator[CheckedRows]:
         """Read rows, all of them of one moment."""
         with self.transaction("DEFERRED"):
-            yield CheckedRows(self, self._head()[0])
+            self._head()
+            yield CheckedRows(self, self._verified)
 
     @contextmanager
     def write(self, error: type[SanitizerError], *, durable: bool = True) -> Iterator[CheckedRows]:
@@ -502,7 +567,8 @@ class SqliteStore(SQLite):
         self.check_process()
         with self._lock, self.failures():
             with self.transaction("IMMEDIATE", DURABLE if durable else "NORMAL"):
-                head, before = self._head()
+                before = self._head()
+                head = Head.decoded(before)
                 counter = head.counter
                 yield CheckedRows(self, head)
                 if head.encoded() != before:
@@ -534,14 +600,15 @@ class SqliteStore(SQLite):
         """Return the error that says this file was damaged or edited."""
         return self.kind.error(f"{self.path}: damaged or edited: {what}")
 
-    def _head(self) -> tuple[Head, bytes]:
-        """Return the verified head, and its encoding."""
+    def _head(self) -> bytes:
+        """Return the encoding of the verified head."""
         _, _, seal, body = self._head_row()
-        plain = self.open(seal, body, "head", self.kind.noun, VERSION)
-        head = Head.decoded(plain)
-        if head.counter < self._counter:
+        if (seal, body) != self._sealed:
+            self._encoded = self.open(seal, body, "head", self.kind.noun, VERSION)
+            self._verified, self._sealed = Head.decoded(self._encoded), (seal, body)
+        if self._verified.counter < self._counter:
             raise self.damaged("older than a moment ago")
-        return head, plain
+        return self._encoded
 
     def _head_row(self) -> tuple[Any, Any, Any, Any]:
         heads = self.rows("SELECT salt, key_check, seal, body FROM head LIMIT 2")
