@@ -22,9 +22,8 @@ from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 from sanitizer.storage import (
     Entries,
-    MemoryVault,
-    Originals,
     Row,
+    Vault,
     Wanted,
     as_printed,
     placeholders,
@@ -56,19 +55,15 @@ class _Table:
         self.messages: dict[bytes, SanitizedText] = {}
 
 
-class _RowVault:
-    """Vault of the row that is being sanitized; implements `Vault` for one thread.
+class _RowVault(Vault):
+    """Vault of the row that is being sanitized, for one thread.
 
     The names of conversations are not looked at: `table` is that of the present one.
     """
 
     def __init__(self) -> None:
         self.table = _Table()
-        self._secret = secret_key()
-
-    @property
-    def secret(self) -> bytes:
-        return self._secret
+        self.secret = secret_key()
 
     def get(self, key: bytes) -> SanitizedText | None:
         return self.table.messages.get(key)
@@ -83,15 +78,6 @@ class _RowVault:
         # A row that fails is begun anew, with the table as it was before.
         with self.table.entries.editing(lambda n: None):
             yield self.table.entries
-
-    def originals(self, conversation: str) -> Originals:
-        return self.table.entries.originals
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        return self.table.entries.kinds(forms)
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        return MemoryVault.of(conversation, self.table.entries)
 
 
 class _Input(NamedTuple):

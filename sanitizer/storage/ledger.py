@@ -361,8 +361,8 @@ class Budgets:
 
     def _all(self, rows: Rows, **which: object) -> tuple[list[Account], list[_Charge]]:
         """Return all accounts, and the charges whose columns have some values, verified."""
-        accounts = [self._read(Account, row) for row in rows.select("account")]
-        charges = [self._read(_Charge, row) for row in rows.select("charge", **which)]
+        accounts = [self._read(Account, row) for row in rows.select("account", {})]
+        charges = [self._read(_Charge, row) for row in rows.select("charge", which)]
         return sorted(accounts, key=lambda each: (each.kind, each.id)), sorted(charges)
 
     def settle(self, number: int, charged: int | None) -> bool:
@@ -461,7 +461,7 @@ class Budgets:
         return account.cap if account.cap is not None or every is None else every.cap
 
     def _named(self, rows: Rows, name: bytes) -> _Charge | None:
-        found = rows.select("charge", name=name, lock=True)
+        found = rows.select("charge", {"name": name}, lock=True)
         return self._read(_Charge, found[0]) if found else None
 
     def _numbered(self, rows: Rows, number: int, *, lock: bool = False) -> _Charge | None:

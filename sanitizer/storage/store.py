@@ -166,7 +166,7 @@ class Rows:
         statement = f"SELECT * FROM {table} WHERE {key} IN ({marks}) ORDER BY {key}"  # noqa: S608  names of this file
         return {row[key]: row for row in self.rows(statement + self.locks * lock, *ids)}
 
-    def select(self, table: str, *, lock: bool = False, **where: object) -> list[Any]:
+    def select(self, table: str, where: Mapping[str, object], *, lock: bool = False) -> list[Any]:
         """Return the rows whose columns have some values."""
         condition = " AND ".join(f"{name} = ?" for name in where) or "1 = 1"
         statement = f"SELECT * FROM {table} WHERE {condition}"  # noqa: S608  names of this package
@@ -229,7 +229,7 @@ class MemoryRows(Rows):
         held = self._tables[table]
         return {each: held[each] for each in ids if each in held}
 
-    def select(self, table: str, *, lock: bool = False, **where: object) -> list[Any]:
+    def select(self, table: str, where: Mapping[str, object], *, lock: bool = False) -> list[Any]:
         names = TABLES[table].names
         wanted = [(names.index(name), value) for name, value in where.items()]
         rows = self._tables[table].values()
@@ -241,7 +241,7 @@ class MemoryRows(Rows):
             self._set(table, row[place], row)
 
     def add(self, table: str, *values: object) -> int | None:
-        if self.select(table, name=values[0]):
+        if self.select(table, {"name": values[0]}):
             return None
         number = next(self._numbers)
         self._set(table, number, (number, *values))
@@ -418,10 +418,10 @@ class CheckedRows(Rows):
                 self.check(each)
         return super().find(table, ids)
 
-    def select(self, table: str, *, lock: bool = False, **where: object) -> list[Any]:
+    def select(self, table: str, where: Mapping[str, object], *, lock: bool = False) -> list[Any]:
         if isinstance(row_id := where.get(TABLES[table].tagged[0]), bytes):
             self.check(row_id)
-        return super().select(table, **where)
+        return super().select(table, where)
 
     def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         if table == "entry":
