@@ -286,13 +286,14 @@ class RowSanitizer:
                     self._add(single, each)
                     lost |= self._commit(single, [each], done)
                 return lost
-            chunk = self._refusal(members[0], "budget", error)
+            chunk = _Chunk()
+            self._add(chunk, members[0], error)
             lost = self.store.commit(chunk.rows, chunk.units)
         done |= {row.key: row.stored for row in chunk.rows if row.key not in lost}
         return lost
 
-    def _add(self, chunk: _Chunk, each: _Input) -> None:
-        """Sanitize a row, and add it to the chunk."""
+    def _add(self, chunk: _Chunk, each: _Input, refusal: BudgetExceeded | None = None) -> None:
+        """Sanitize a row, and add it to the chunk; empty if it is refused, as the ledger may."""
         unit = b"" if each.unit is None else self.store.unit_key(each.unit)
         # Both keys are HMACs under the secret of the store.
         tag = tag_of(unit or each.key, "")
@@ -305,12 +306,17 @@ class RowSanitizer:
         n_before, numbers = len(table.entries.rows), dict(table.entries.numbers)
         refused = ""
         try:
+            if refusal is not None:
+                raise refusal
             result = self._sanitized(each, table)
             if self._limit is not None and spent + result.nano > self._limit:
                 raise BudgetExceeded("the budget of its unit has not enough left")
         except (PolicyError, BudgetExceeded) as error:
+            if self._job.refused == "stop":
+                raise type(error)(
+                    f"{each.label}: {error}; rows that are refused can be left empty instead"
+                ) from error
             refused = "budget" if isinstance(error, BudgetExceeded) else "policy"
-            self._check_refusal(each, error)
             result = _Done((None,) * len(self._columns), 0, 0, 0)
             # What the row put into the table was not released, and must not be used.
             table = _Table(table.entries.rows[:n_before], numbers, tag)
@@ -327,25 +333,6 @@ class RowSanitizer:
         kept = () if unit or not self._job.keep_originals else tuple(table.entries.rows)
         stored = StoredRow(each.digest, *result, refused=refused, unit=unit.hex(), table=kept)
         chunk.rows.append(NewRow(each.key, stored, each.unit or ""))
-
-    def _check_refusal(self, each: _Input, error: Exception) -> None:
-        """Raise the error with the row's label unless refused rows are left empty."""
-        if self._job.refused == "stop":
-            raise type(error)(
-                f"{each.label}: {error}; rows that are refused can be left empty instead"
-            ) from error
-
-    def _refusal(self, each: _Input, why: str, error: Exception) -> _Chunk:
-        """Return a chunk that holds a row which the ledger refused, empty."""
-        self._check_refusal(each, error)
-        chunk = _Chunk()
-        unit = b"" if each.unit is None else self.store.unit_key(each.unit)
-        if unit:
-            chunk.units[unit] = self.store.unit(unit)
-        empty = (None,) * len(self._columns)
-        stored = StoredRow(each.digest, empty, refused=why, unit=unit.hex())
-        chunk.rows.append(NewRow(each.key, stored, each.unit or ""))
-        return chunk
 
     def _sanitized(self, each: _Input, table: _Table) -> _Done:
         """Sanitize the cells of a row in memory."""

@@ -23,6 +23,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -149,17 +150,21 @@ class JobStore:
         if ledger is not None and on_postgres(path):
             raise ValueError("a ledger is a file of one machine, and this store is for several")
         key = _key(KEY_VARIABLE, "job's store")
-        self._db = PostgresTables(self._name) if on_postgres(path) else FileTables(path.absolute())
-        self.where = self._db.where
+        self.where = str(path if on_postgres(path) else path.absolute())
+        made = partial(self._made, key, facts) if create and facts is not None else None
+        self._db = (
+            PostgresTables(self._name, made)
+            if on_postgres(path)
+            else FileTables(path.absolute(), made)
+        )
+        self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
         try:
-            self._open_tables(key, facts, create)
-            self.facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
+            self.facts = self._verified(key)
             if facts is not None and self.facts != facts:
                 raise VaultError(
                     f"{self.where}: holds a job with other columns, policy or model, with or "
                     "without a ledger or originals; name another file for this one"
                 )
-            self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
             self._ledger = (
                 None if ledger is None else Ledger(ledger, _key(LEDGER_KEY_VARIABLE, "ledger"))
             )
@@ -433,29 +438,28 @@ class JobStore:
 
     # ---- the tables ----
 
-    def _open_tables(self, key: bytes, facts: Mapping[str, Any] | None, create: bool) -> None:
-        """Open the tables, made if they may be, and derive the keys."""
-        if facts is not None and create and not self._db.exists():
-            salt, cost = secret_key()[:SALT_BYTES], new_cost()
-            self._keys = derived_keys(self.where, key, salt, cost)
-            meta = [
-                ("format", FORMAT.encode()),
-                ("salt", salt),
-                ("cost", str(cost).encode()),
-                ("check", self._keys.mac("key check")),
-                ("facts", self._seal(dumped(dict(facts)), "facts")),
-            ]
-            self._db.create(meta)
-        if not self._db.exists():
-            where = self._db.elsewhere
-            raise VaultError(f"{self.where}: missing; the store of a job is {where}")
-        self._db.open()
+    def _made(self, key: bytes, facts: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+        """Return what begins the store of a new job."""
+        salt, cost = secret_key()[:SALT_BYTES], new_cost()
+        self._keys = derived_keys(self.where, key, salt, cost)
+        return [
+            ("format", FORMAT.encode()),
+            ("salt", salt),
+            ("cost", str(cost).encode()),
+            ("check", self._keys.mac("key check")),
+            ("facts", self._seal(dumped(dict(facts)), "facts")),
+        ]
+
+    def _verified(self, key: bytes) -> dict[str, Any]:
+        """Derive the keys, and return the facts. Raises VaultError: another format or key."""
         if self._meta("format") != FORMAT.encode():
             raise VaultError(f"{self.where}: not the store of a bulk job of this version")
         cost = int(self._meta("cost"))
         self._keys = derived_keys(self.where, key, self._meta("salt"), cost)
         if self._meta("check") != self._keys.mac("key check"):
             raise VaultError(f"{self.where}: wrong key")
+        facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
+        return facts
 
     def _meta(self, name: str) -> bytes:
         found = self._db.rows("SELECT value FROM meta WHERE name = ?", name)
