@@ -114,7 +114,7 @@ class RowSanitizer:
     Models are loaded when a row needs them, the store is opened at once.
 
     Attributes:
-        store: the job's store.
+        job: what is done. store: the job's store.
         stopped: asked after each commit; True ends the work with an InterruptedError.
 
     Args:
@@ -139,7 +139,7 @@ class RowSanitizer:
     """
 
     def __init__(self, job: BulkJob, create: bool = True) -> None:
-        self._job = job
+        self.job = job
         self._columns = job.parsed
         # Whole cells first: a name that a column tells of is known when the texts are read.
         self._order = sorted(range(len(self._columns)), key=lambda i: not self._columns[i].kind)
@@ -156,13 +156,13 @@ class RowSanitizer:
         for column in self._columns:
             if column.kind:
                 continue
-            policy = self._job.policy_of(column)
+            policy = self.job.policy_of(column)
             if first is None:
                 first = Sanitizer(
-                    self._job.mechanism, policy, vault=self._vault, threads=self._job.threads
+                    self.job.mechanism, policy, vault=self._vault, threads=self.job.threads
                 )
             same = policy.digest == first.policy.digest
-            own = self._job.mechanism
+            own = self.job.mechanism
             made[column] = first if same else first.derive(policy=policy, mechanism=own)
         return made
 
@@ -206,7 +206,7 @@ class RowSanitizer:
     # ---- reading ----
 
     def _inputs(self, batch: Batch, names: Sequence[str] | None) -> Iterator[_Input]:
-        job = self._job
+        job = self.job
         if missing := [name for name in job.needed if name not in batch.schema.names]:
             raise ValueError(f"the rows have no column {', '.join(map(repr, missing))}")
         columns = [_cells(batch, column) for column in self._columns]
@@ -223,7 +223,7 @@ class RowSanitizer:
             yield _Input(self.store.row_key(name), digest, tuple(cells), unit, label)
 
     def _units(self, batch: Batch) -> list[str | None]:
-        column = str(self._job.unit_column)
+        column = str(self.job.unit_column)
         return [_name(value, column) for value in _values(batch, column)]
 
     # ---- processing ----
@@ -312,7 +312,7 @@ class RowSanitizer:
             if self._limit is not None and spent + result.nano > self._limit:
                 raise BudgetExceeded("the budget of its unit has not enough left")
         except (PolicyError, BudgetExceeded) as error:
-            if self._job.refused == "stop":
+            if self.job.refused == "stop":
                 raise type(error)(
                     f"{each.label}: {error}; rows that are refused can be left empty instead"
                 ) from error
@@ -330,7 +330,7 @@ class RowSanitizer:
                 rows=table.entries.rows,
                 numbers=dict(table.entries.numbers),
             )
-        kept = () if unit or not self._job.keep_originals else tuple(table.entries.rows)
+        kept = () if unit or not self.job.keep_originals else tuple(table.entries.rows)
         stored = StoredRow(each.digest, *result, refused=refused, unit=unit.hex(), table=kept)
         chunk.rows.append(NewRow(each.key, stored, each.unit or ""))
 
@@ -353,7 +353,7 @@ class RowSanitizer:
                 raise PolicyError("a text has more characters than max_chars")
             result = sanitizer.sanitize(cell)
             record = result.record
-            if record.charged and not record.certified and (self._limit or self._job.ledger):
+            if record.charged and not record.certified and (self._limit or self.job.ledger):
                 raise NotCertified("a budget needs a certified mechanism")
             cells[i] = result.text
             nano += ceil(as_printed(record.charged) * NANO)
