@@ -21,7 +21,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from sanitizer.bulk.files import Part, read
+from sanitizer.bulk.files import Part, read, row_names
 from sanitizer.bulk.job import BulkJob
 from sanitizer.bulk.rows import RowSanitizer
 from sanitizer.bulk.store import JobStore
@@ -42,7 +42,7 @@ _LOOK_SECONDS = 0.05  # between two looks for a stop
 
 def work_on(rows: RowSanitizer, part: Part) -> int:
     """Sanitize and store the rows of a part; return how many there are."""
-    return rows.process(read(part, rows.job.needed), part.row_names())
+    return rows.process(read(part, rows.job.needed), row_names(part.name, part.first, part.n))
 
 
 _made: RowSanitizer | None = None
@@ -57,27 +57,25 @@ def _rows_of_process(job: BulkJob) -> RowSanitizer:
 
 
 def run_parts(engine: str, job: BulkJob, parts: Sequence[Part], workers: int) -> None:
-    """Sanitize and store all rows of some parts.
-
-    Args:
-        engine: one of ENGINES.
-        workers: at least 1; with the engine "local", 0 works in this process.
+    """Sanitize and store all rows of some parts, as `check_engine` allows.
 
     Raises:
-        ValueError: an unknown engine, one whose package is missing, or too few workers.
         SanitizerError, ValueError: as `RowSanitizer`; rows that were done stay done.
+    """
+    if parts:
+        {"local": _local, "ray": _ray, "spark": _spark}[engine](job, parts, workers)
+
+
+def check_engine(engine: str, workers: int) -> None:
+    """Raise ValueError: an unknown engine, one whose package is missing, or too few workers.
+
+    Args:
+        workers: at least 1; with the engine "local", 0 works in the process itself.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if workers < (engine != "local"):
         raise ValueError(f"workers must be at least 1, got {workers}")
-    if not parts:
-        return
-    {"local": _local, "ray": _ray, "spark": _spark}[engine](job, parts, workers)
-
-
-def check_engine(engine: str) -> None:
-    """Raise ValueError if the package of an engine is missing."""
     package = {"ray": "ray", "spark": "pyspark"}.get(engine)
     if package is not None and find_spec(package) is None:
         raise ValueError(f'engine {engine} needs {package}: pip install "dp-sanitizer[{engine}]"')

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,6 @@ class Part:
     n: int
     begin: int
     end: int
-
-    def row_names(self) -> list[str]:
-        """Return the names of its rows."""
-        return row_names(self.name, self.first, self.n)
 
 
 @dataclass(frozen=True)
@@ -463,8 +459,3 @@ def _flush(path: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-def parts_of(files: Sequence[InputFile]) -> list[Part]:
-    """Return the parts of all files, in order."""
-    return list(chain.from_iterable(file.parts for file in files))

@@ -137,6 +137,9 @@ class PostgresStore:
         seconds: how long a statement waits for the database.
         connections: most connections of this process.
 
+    Attributes:
+        secret: key of the message hashes, 32 bytes.
+
     Raises:
         ValueError: a short key.
         VaultError: no database, no right to use it, another version of the tables, a wrong key.
@@ -161,11 +164,6 @@ class PostgresStore:
         except BaseException:
             self.database.close()
             raise
-
-    @property
-    def secret(self) -> bytes:
-        """Key of the message hashes, 32 bytes."""
-        return self._ring.secret
 
     def mac(self, *fields: object) -> bytes:
         """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
@@ -371,5 +369,5 @@ class PostgresStore:
         self._use(self._slot(self._key)[1])
 
     def _use(self, ring: Ring) -> None:
-        self._ring = ring
+        self._ring, self.secret = ring, ring.secret
         self._seals = {number: Keys(self.where, key) for number, key in ring.seals.items()}

@@ -337,7 +337,7 @@ class Head:
         floor: numbers up to it may be in use by conversations that were forgotten.
         numbers: table -> the last number that a row got.
         held: table -> how many rows there are.
-        sums: XOR of the rows' HMACs, 16 bytes for each bucket.
+        sums: XOR of the rows' HMACs, one for each bucket.
     """
 
     secret: bytes = field(default_factory=secret_key, repr=False)
@@ -346,29 +346,21 @@ class Head:
     floor: int = 0
     numbers: Counter[str] = field(default_factory=Counter)
     held: Counter[str] = field(default_factory=Counter)
-    sums: bytearray = field(default_factory=lambda: bytearray(BUCKETS * TAG_BYTES), repr=False)
+    sums: list[int] = field(default_factory=lambda: [0] * BUCKETS, repr=False)
 
     def encoded(self) -> bytes:
         """Serialize the head."""
         values = [self.secret.hex(), self.counter, self.seen, self.floor, self.numbers, self.held]
-        return bytes(self.sums) + dumped(values)
+        return b"".join(each.to_bytes(TAG_BYTES, "big") for each in self.sums) + dumped(values)
 
     @classmethod
     def decoded(cls, plain: bytes) -> Self:
         """Restore a head from what `encoded` returned."""
         at = BUCKETS * TAG_BYTES
         secret, counter, seen, floor, numbers, held = json.loads(plain[at:])
+        sums = [int.from_bytes(plain[i : i + TAG_BYTES], "big") for i in range(0, at, TAG_BYTES)]
         counts = Counter(numbers), Counter(held)
-        return cls(bytes.fromhex(secret), counter, seen, floor, *counts, bytearray(plain[:at]))
-
-    def sum_of(self, bucket: int) -> bytes:
-        """Return the XOR of the HMACs of all rows in a bucket."""
-        return bytes(self.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES])
-
-    def toggle(self, bucket: int, tag: bytes) -> None:
-        """Add a row's HMAC to its sum, or take it out again: XOR does both."""
-        mixed = bytes(a ^ b for a, b in zip(self.sum_of(bucket), tag, strict=True))
-        self.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES] = mixed
+        return cls(bytes.fromhex(secret), counter, seen, floor, *counts, sums)
 
 
 class CheckedRows(Rows):
@@ -399,8 +391,8 @@ class CheckedRows(Rows):
                 )
                 n_rows += len(found)
                 for row in found:
-                    total ^= int.from_bytes(self._tag(table, row), "big")
-        if total.to_bytes(TAG_BYTES, "big") != self.head.sum_of(bucket):
+                    total ^= self._tag(table, row)
+        if total != self.head.sums[bucket]:
             raise self._store.damaged("rows are missing or older than the rest")
         self._checked.add(bucket)
         return n_rows
@@ -459,13 +451,14 @@ class CheckedRows(Rows):
         return n
 
     def _toggle(self, table: str, row: Any) -> None:
+        """Add a row's HMAC to its sum, or take it out again: XOR does both."""
         row_id: bytes = row[TABLES[table].tagged[0]]
         self.check(row_id)
-        self.head.toggle(_bucket(row_id), self._tag(table, row))
+        self.head.sums[_bucket(row_id)] ^= self._tag(table, row)
 
-    def _tag(self, table: str, row: Any) -> bytes:
+    def _tag(self, table: str, row: Any) -> int:
         place = (row[name] for name in TABLES[table].tagged)
-        return self._store.mac("tag", table, *place)[:TAG_BYTES]
+        return int.from_bytes(self._store.mac("tag", table, *place)[:TAG_BYTES], "big")
 
 
 def _bucket(row_id: bytes) -> int:
@@ -485,10 +478,11 @@ class SqliteStore(SQLite):
         shared: whether other machines use it too. Then limits are those of a conversation, and a
             charge with a key is joined by whoever tries again.
         patience: seconds that a thread waits for another.
+        secret: key of the message hashes, 32 bytes.
+        mac, seal, open: of the file's keys.
     """
 
     shared = False
-    path: Path
 
     def __init__(self, path: Path, kind: Kind, keys: Callable[[bytes], Keys]) -> None:
         super().__init__(path, kind.noun, kind.error)
@@ -532,23 +526,6 @@ class SqliteStore(SQLite):
             raise kind.error(f"{path}: cannot be used as a {kind.noun}: {error.strerror}") from None
         finally:
             unfinished.unlink(missing_ok=True)
-
-    @property
-    def secret(self) -> bytes:
-        """Key of the message hashes, 32 bytes."""
-        return self._secret
-
-    def mac(self, *fields: object) -> bytes:
-        """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
-        return self._keys.mac(*fields)
-
-    def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
-        """Encrypt padded content; it opens only with equal `bound` values."""
-        return self._keys.seal(plain, *bound)
-
-    def open(self, seal: object, body: object, *bound: object) -> bytes:
-        """Return the content. Raises if it was not sealed for this place."""
-        return self._keys.open(seal, body, *bound)
 
     @contextmanager
     def read(self, error: type[SanitizerError]) -> Iterator[CheckedRows]:
@@ -650,14 +627,15 @@ class SqliteStore(SQLite):
         # Deleted rows are overwritten with zeros: `FileVault.forget` promises it.
         self.rows("PRAGMA secure_delete = ON")
         salt, key_check, _, _ = self._head_row()
-        self._keys = keys(salt)
+        own = keys(salt)
+        self.mac, self.seal, self.open = own.mac, own.seal, own.open
         if key_check != self.mac("key check"):
             raise self.kind.error(f"{self.path}: wrong key")
         with self.write(self.kind.error) as rows:
             if len(marked) != MARK_BYTES or int.from_bytes(marked, "big") > rows.head.counter:
                 raise self.damaged("changes are missing that the mark counts")
             rows.check_all()
-            self._secret = rows.head.secret
+            self.secret = rows.head.secret
 
     def _why(self, error: Exception) -> str:
         missing = isinstance(error, FileNotFoundError) and self.path.exists()
