@@ -21,7 +21,8 @@ DATABASE_VARIABLE = "SANITIZER_DATABASE"
 BUSY_SECONDS = 60.0
 """How long a statement waits for other processes."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_PREFIX = "postgres:"
+PREFIX = "postgres:"
+"""Of the names of stores on PostgreSQL."""
 _SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value {bytes})",
     "CREATE TABLE batch (id {number}, n BIGINT, charged BIGINT, body {bytes}, pending {bytes})",
@@ -41,12 +42,7 @@ def on_postgres(store: Path) -> bool:
     >>> on_postgres(Path("postgres:reviews")), on_postgres(Path("reviews.vault"))
     (True, False)
     """
-    return str(store).startswith(_PREFIX)
-
-
-def name_of(store: Path) -> str:
-    """Return the name that a ledger is charged under: of the file, or on PostgreSQL."""
-    return str(store).removeprefix(_PREFIX) if on_postgres(store) else store.name
+    return str(store).startswith(PREFIX)
 
 
 Made = Callable[[], Sequence[tuple[str, bytes]]]
@@ -95,7 +91,7 @@ class PostgresTables(Database):
     def __init__(self, name: str, made: Made | None) -> None:
         if not _NAME.fullmatch(name):
             raise ValueError(
-                f"a store on PostgreSQL must be {_PREFIX}NAME, with at most 40 lower-case letters, "
+                f"a store on PostgreSQL must be {PREFIX}NAME, with at most 40 lower-case letters, "
                 f"digits or _, got {name!r}"
             )
         url = os.environ.get(DATABASE_VARIABLE, "")
@@ -110,7 +106,7 @@ class PostgresTables(Database):
                 self._make(made)
             if not self._exist():
                 raise VaultError(
-                    f"{_PREFIX}{name}: missing; the store of a job is in another database"
+                    f"{PREFIX}{name}: missing; the store of a job is in another database"
                 )
         except BaseException:
             self.close()
@@ -128,7 +124,6 @@ class PostgresTables(Database):
                 self.many(_META, made())
 
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each tuple of values."""
         with self.transaction(VaultError) as transaction:
             transaction.many(statement, values)
 

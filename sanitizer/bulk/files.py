@@ -74,11 +74,6 @@ class InputFile:
     stamp: tuple[int, int]
     parts: tuple[Part, ...] = field(repr=False)
 
-    @property
-    def n_rows(self) -> int:
-        """How many rows it has."""
-        return sum(part.n for part in self.parts)
-
 
 def row_names(name: str, first: int, n: int) -> list[str]:
     """Return the names of rows of a file that have none of their own.
@@ -227,7 +222,6 @@ def _delimiter(path: Path) -> str:
 
 
 def _csv_header(path: Path) -> tuple[list[str], int]:
-    """Return the names of the columns, and where the rows begin."""
     with path.open("rb") as file:
         begin, end = next(_spans(file, True), (0, 0))
         file.seek(begin)

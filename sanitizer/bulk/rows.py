@@ -190,11 +190,9 @@ class RowSanitizer:
         return batch
 
     def process(self, batch: Batch, names: Sequence[str]) -> int:
-        """Sanitize and store the rows of a batch; return how many there are."""
         return len(self._processed(list(self._inputs(batch, names))))
 
     def close(self) -> None:
-        """Close the store."""
         self.store.close()
 
     def __enter__(self) -> RowSanitizer:

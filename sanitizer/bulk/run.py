@@ -62,7 +62,6 @@ class BulkReport:
     originals: str = "kept"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         return asdict(self)
 
 

@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from sanitizer.bulk.databases import FileTables, PostgresTables, name_of, on_postgres
+from sanitizer.bulk.databases import PREFIX, FileTables, PostgresTables, on_postgres
 from sanitizer.errors import BudgetExceeded, VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.storage import (
@@ -79,13 +79,11 @@ class StoredRow:
     table: tuple[Row, ...] = field(default=(), repr=False)
 
     def values(self) -> tuple[Any, ...]:
-        """Return what `of` makes the row from again."""
         counts = (self.nano, self.n_things, self.n_drawn, self.refused, self.unit)
         return (self.digest, self.cells, *counts, self.table)
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        """Return the row that has these values, which may have been JSON."""
         digest, cells, nano, n_things, n_drawn, refused, unit, table = values
         rows = tuple(Row(*row) for row in table)
         return cls(digest, tuple(cells), nano, n_things, n_drawn, refused, unit, rows)
@@ -106,7 +104,6 @@ class UnitState:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def entries(self) -> Entries:
-        """Return its table."""
         return Entries.of(self.rows, self.numbers)
 
 
@@ -146,7 +143,7 @@ class JobStore:
         ledger: Path | None = None,
         create: bool = True,
     ) -> None:
-        self._name = name_of(path)
+        self._name = path.name.removeprefix(PREFIX)
         if ledger is not None and on_postgres(path):
             raise ValueError("a ledger is a file of one machine, and this store is for several")
         key = _key(KEY_VARIABLE, "job's store")
@@ -175,11 +172,9 @@ class JobStore:
     # ---- keys ----
 
     def row_key(self, name: str) -> bytes:
-        """Return the key of a row: HMAC(job, row)."""
         return self._keys.mac("row", name)
 
     def unit_key(self, name: str) -> bytes:
-        """Return the key of a unit."""
         return self._keys.mac("unit", name)
 
     def digest(self, cells: Sequence[str | None]) -> str:
@@ -202,7 +197,6 @@ class JobStore:
         return {key: self._batch(batch)[place] for key, (batch, place) in places.items()}
 
     def unit(self, key: bytes) -> UnitState:
-        """Return the state of a unit, a new one if it has none."""
         while True:
             found = self._db.rows(
                 "SELECT version, batch, body, before FROM unit WHERE key = ?", key
@@ -218,7 +212,6 @@ class JobStore:
                 continue
 
     def units(self) -> Iterator[UnitState]:
-        """Yield the states of all units."""
         for key, version, body in self._all_units():
             yield self._unit(key, version, body)
 
@@ -228,7 +221,6 @@ class JobStore:
             yield from self._batch(number)
 
     def n_done(self) -> int:
-        """Return how many rows have been written."""
         return int(self._db.rows("SELECT coalesce(sum(n), 0) FROM batch")[0][0])
 
     # ---- writing ----
@@ -275,7 +267,6 @@ class JobStore:
             raise VaultError(f"{self.where}: originals are deleted, but the WAL is in use")
 
     def close(self) -> None:
-        """Close the database, and the ledger."""
         self._db.close()
         if self._ledger is not None:
             self._ledger.close()
@@ -344,7 +335,6 @@ class JobStore:
         return number if charges else None
 
     def _charges(self, rows: Sequence[NewRow]) -> dict[str, int]:
-        """Return owner -> nano-epsilon that the ledger is charged."""
         charges: Counter[str] = Counter()
         if self._ledger is not None:
             for row in rows:

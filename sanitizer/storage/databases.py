@@ -96,7 +96,6 @@ class SQLite:
             return self._db.execute(statement, values).fetchall()
 
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each tuple of values."""
         with self._lock, self.failures():
             self._db.executemany(statement, values)
 
@@ -132,7 +131,6 @@ class SQLite:
         return not self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             self._db.close()
 
@@ -221,11 +219,9 @@ class Transaction:
     _failed: bool = False
 
     def rows(self, statement: str, *values: object) -> list[Any]:
-        """Return the rows of a statement."""
         return list(self._run("fetch", statement, *values))
 
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each tuple of values."""
         if values:
             self._run("executemany", statement, values)
 
@@ -456,7 +452,6 @@ class Database:
             raise refused
 
     def _fail(self) -> None:
-        """Refuse everything until the database answers again."""
         with self._lock:
             if self._down:
                 return

@@ -131,7 +131,6 @@ class Reservation:
 
     @property
     def epsilon(self) -> float:
-        """Amount reserved in each scope."""
         return self._amount / NANO
 
     def commit(self, epsilon: float | None = None) -> None:
@@ -440,7 +439,6 @@ class Budgets:
         return [found.get(each, account) for each, account in fresh.items()], found
 
     def _add(self, rows: Rows, accounts: Sequence[Account], spent: int, reserved: int) -> None:
-        """Write accounts with higher sums."""
         raised = [
             each._replace(spent=each.spent + spent, reserved=each.reserved + reserved)
             for each in accounts
@@ -475,7 +473,6 @@ class Budgets:
         rows.put(table, [(*each, self._mac(each)) for each in changed])
 
     def _read(self, kind: type[AnyRow], row: Any) -> AnyRow:
-        """Return a verified row."""
         *fields, mac = row
         made = kind(*fields)
         if mac != self._mac(made):
@@ -652,7 +649,6 @@ def as_printed(epsilon: float) -> Fraction:
 
 
 def _check_room(account: Account, cap: int | None, amount: int) -> None:
-    """Raise BudgetExceeded if an account has not that much left, in nano-epsilon."""
     total = UNLIMITED if cap is None else cap
     left = max(0, total - account.spent - account.reserved)
     if amount > left:
@@ -674,5 +670,4 @@ def _nano(epsilon: float | Fraction) -> Fraction:
 
 
 def _show(amount: int) -> str:
-    """Return nano-epsilon as a plain decimal number, exactly."""
     return f"{amount // NANO}.{amount % NANO:09d}".rstrip("0").rstrip(".")

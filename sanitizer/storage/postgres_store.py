@@ -102,7 +102,6 @@ class Ring:
 
     @classmethod
     def new(cls) -> Ring:
-        """Return a ring of fresh keys."""
         return cls(secret_key(), secret_key(), {1: secret_key() + secret_key()})
 
     def renewed(self) -> Ring:
@@ -111,13 +110,11 @@ class Ring:
         return Ring(self.secret, self.macs, seals, self.current + 1)
 
     def encoded(self) -> bytes:
-        """Serialize it."""
         seals = {str(number): key.hex() for number, key in self.seals.items()}
         return dumped([self.secret.hex(), self.macs.hex(), seals, self.current])
 
     @classmethod
     def decoded(cls, plain: bytes) -> Ring:
-        """Restore a ring from what `encoded` returned."""
         secret, macs, seals, current = json.loads(plain)
         keys = {int(number): bytes.fromhex(key) for number, key in seals.items()}
         return cls(bytes.fromhex(secret), bytes.fromhex(macs), keys, current)
@@ -166,7 +163,6 @@ class PostgresStore:
             raise
 
     def mac(self, *fields: object) -> bytes:
-        """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
         return hmac_of(self._ring.macs, *fields)
 
     def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
@@ -285,7 +281,6 @@ class PostgresStore:
         return done
 
     def close(self) -> None:
-        """Close all connections."""
         self.database.close()
 
     def __enter__(self) -> Self:

@@ -66,7 +66,6 @@ class Table:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of the columns."""
         return [part.split()[0] for part in self.columns.split(", ") if part[0].islower()]
 
 
@@ -155,7 +154,6 @@ class Rows:
         self.rows, self.many = executor.rows, executor.many
 
     def row(self, statement: str, *values: object) -> Any:
-        """Return the first row of a statement, or None."""
         return next(iter(self.rows(statement, *values)), None)
 
     def find(self, table: str, ids: Sequence[object], *, lock: bool = False) -> dict[Any, Any]:
@@ -198,7 +196,6 @@ class Rows:
         return int(self.row("SELECT last_insert_rowid()")[0])
 
     def drop(self, table: str, ids: Sequence[object]) -> None:
-        """Delete rows."""
         self.many(f"DELETE FROM {table} WHERE {TABLES[table].key} = ?", [(each,) for each in ids])  # noqa: S608
 
     def drop_entries(self, conversation: bytes) -> int:
@@ -258,7 +255,6 @@ class MemoryRows(Rows):
             held[row_id] = row
 
     def undo(self) -> None:
-        """Put back what was there before."""
         for each in reversed(list(self._before)):
             self._set(*each)
 
@@ -349,13 +345,11 @@ class Head:
     sums: list[int] = field(default_factory=lambda: [0] * BUCKETS, repr=False)
 
     def encoded(self) -> bytes:
-        """Serialize the head."""
         values = [self.secret.hex(), self.counter, self.seen, self.floor, self.numbers, self.held]
         return b"".join(each.to_bytes(TAG_BYTES, "big") for each in self.sums) + dumped(values)
 
     @classmethod
     def decoded(cls, plain: bytes) -> Self:
-        """Restore a head from what `encoded` returned."""
         at = BUCKETS * TAG_BYTES
         secret, counter, seen, floor, numbers, held = json.loads(plain[at:])
         sums = [int.from_bytes(plain[i : i + TAG_BYTES], "big") for i in range(0, at, TAG_BYTES)]

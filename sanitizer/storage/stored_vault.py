@@ -63,7 +63,6 @@ class _Conversation:
     version: int | None = None
 
     def encoded(self) -> bytes:
-        """Serialize what its row holds."""
         numbers = self.entries.numbers
         return dumped([self.life.hex(), self.n, self.chain.hex(), self.floor, numbers])
 

@@ -216,7 +216,6 @@ class MemoryVault(Vault):
 
     @classmethod
     def of(cls, conversation: str, entries: Entries) -> MemoryVault:
-        """Return a vault that holds a copy of one table."""
         vault = cls()
         vault._conversations[conversation] = Entries.of(entries.rows, entries.numbers, entries.tag)
         vault._n_entries = len(entries.rows)
