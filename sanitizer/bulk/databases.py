@@ -31,7 +31,6 @@ _SCHEMA = (
     "before {bytes})",
     "CREATE INDEX open_batch ON batch (charged) WHERE charged = 0",
 )
-_META = "INSERT INTO meta VALUES (?, ?)"
 _SQLITE = {"bytes": "BLOB", "number": "INTEGER PRIMARY KEY AUTOINCREMENT"}
 _POSTGRES = {"bytes": "BYTEA", "number": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"}
 
@@ -49,6 +48,11 @@ Made = Callable[[], Sequence[tuple[str, bytes]]]
 """Function () -> the rows of `meta`, which begin new tables."""
 
 
+def _statements(words: dict[str, str], made: Made) -> list[tuple[str, tuple[object, ...]]]:
+    tables = [(statement.format(**words), ()) for statement in _SCHEMA]
+    return [*tables, *(("INSERT INTO meta VALUES (?, ?)", row) for row in made())]
+
+
 class FileTables(SQLite):
     """The tables of one job in a file; `PATH-wal` lies beside it while it is open.
 
@@ -58,9 +62,8 @@ class FileTables(SQLite):
 
     def __init__(self, path: Path, made: Made | None) -> None:
         if made is not None and not path.exists():
-            statements = [(statement.format(**_SQLITE), ()) for statement in _SCHEMA]
             try:
-                make_file(path, [*statements, *((_META, values) for values in made())])
+                make_file(path, _statements(_SQLITE, made))
             except OSError as error:
                 raise VaultError(f"{path}: cannot be made: {error.strerror}") from None
         if not path.exists():
@@ -97,14 +100,13 @@ class PostgresTables(Database):
         url = os.environ.get(DATABASE_VARIABLE, "")
         if not url:
             raise ValueError(f"set ${DATABASE_VARIABLE} to postgresql://USER@HOST/DATABASE")
-        self._schema = f"sanitizer_job_{name}"
         # The second connection is for a progress bar that looks on.
-        super().__init__(url, BUSY_SECONDS, 2, {"search_path": self._schema})
-        self.rows = partial(self.read, VaultError)
+        super().__init__(url, BUSY_SECONDS, 2, f"sanitizer_job_{name}")
+        self.rows, self.writing = partial(self.read, VaultError), partial(self.alone, VaultError)
         try:
-            if made is not None and not self._exist():
-                self._make(made)
-            if not self._exist():
+            if made is not None:
+                self.make(VaultError, partial(_statements, _POSTGRES, made), BUSY_SECONDS)
+            if not self.has_tables(VaultError):
                 raise VaultError(
                     f"{PREFIX}{name}: missing; the store of a job is in another database"
                 )
@@ -112,27 +114,9 @@ class PostgresTables(Database):
             self.close()
             raise
 
-    def _exist(self) -> bool:
-        return bool(self.rows("SELECT 1 FROM pg_tables WHERE schemaname = ?", self._schema))
-
-    def _make(self, made: Made) -> None:
-        with self.writing():
-            if not self._exist():  # else another process was the first
-                self.rows(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
-                for statement in _SCHEMA:
-                    self.rows(statement.format(**_POSTGRES))
-                self.many(_META, made())
-
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
         with self.transaction(VaultError) as transaction:
             transaction.many(statement, values)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Run a transaction; no other process writes to this job meanwhile."""
-        with self.transaction(VaultError) as transaction:
-            transaction.rows("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", self._schema)
-            yield
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,6 +28,8 @@ from sanitizer.errors import SanitizerError
 from sanitizer.randomness import secret_key
 
 Result = TypeVar("Result")
+Statements = Sequence[tuple[str, Sequence[object]]]
+"""Statements with their values."""
 
 log = logging.getLogger("sanitizer.storage")
 
@@ -174,13 +176,13 @@ class SQLite:
         return found.st_dev, found.st_ino
 
 
-def make_file(path: Path, statements: Sequence[tuple[str, Sequence[object]]]) -> None:
+def make_file(path: Path, statements: Statements) -> None:
     """Make a SQLite file, whole or not at all; only this user may read it.
 
     If another process makes the same meanwhile, the first one wins.
 
     Args:
-        statements: what fills it, with their values.
+        statements: what fills it.
 
     Raises:
         OSError: it cannot be written.
@@ -205,16 +207,12 @@ class Transaction:
     """Statements of one thread on one connection, all of them or none.
 
     Attributes:
-        spends: True where a charge is spent at once: it is kept with what is drawn for it, or not.
-        about: digest of policy and model, stored beside charges.
         seconds: how long a statement may take.
     """
 
     _database: Database
     _error: type[SanitizerError]
     seconds: float
-    spends: bool = False
-    about: str = ""
     _connection: Any = field(default=None, repr=False)
     _failed: bool = False
 
@@ -268,12 +266,10 @@ class Database:
         url: such as "postgresql://user@host/database"; never shown, since it may hold a password.
         seconds: how long a statement waits for the database.
         connections: most of this process.
-        settings: of the server for each connection, besides those that every store needs.
+        schema: that its tables are in.
     """
 
-    def __init__(
-        self, url: str, seconds: float, connections: int, settings: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, url: str, seconds: float, connections: int, schema: str) -> None:
         try:
             import asyncpg
         except ImportError:
@@ -281,7 +277,7 @@ class Database:
 
         self._driver = asyncpg
         self._url = url
-        self._settings = settings or {}
+        self.schema = schema
         self.seconds = seconds
         self._process = os.getpid()
         self._local = threading.local()
@@ -328,6 +324,37 @@ class Database:
             raise
         finally:
             self._local.transaction = None
+
+    @contextmanager
+    def alone(
+        self, error: type[SanitizerError], seconds: float | None = None
+    ) -> Iterator[Transaction]:
+        """Run a transaction; of those in one schema that are run so, one at a time."""
+        with self.transaction(error, seconds) as transaction:
+            transaction.rows("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", self.schema)
+            yield transaction
+
+    def has_tables(self, error: type[SanitizerError]) -> bool:
+        """Return True if the tables are there."""
+        # Not to_regclass: it may answer from a cache that is older than the lock.
+        select = "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'meta'"
+        return bool(self.read(error, select, self.schema))
+
+    def make(
+        self, error: type[SanitizerError], statements: Callable[[], Statements], seconds: float
+    ) -> None:
+        """Make the tables, whole or not at all; of two processes the first one wins.
+
+        Args:
+            statements: returns what fills the schema.
+        """
+        if self.has_tables(error):
+            return
+        with self.alone(error, seconds) as transaction:
+            if not self.has_tables(error):
+                transaction.rows(f"CREATE SCHEMA IF NOT EXISTS {self.schema}")
+                for statement, values in statements():
+                    transaction.rows(statement, *values)
 
     def read(self, error: type[SanitizerError], statement: str, *values: object) -> list[Any]:
         """Return the rows of one statement, which is its own transaction unless one was begun."""
@@ -424,7 +451,7 @@ class Database:
                 "tcp_keepalives_idle": "10",
                 "tcp_keepalives_interval": "5",
                 "tcp_keepalives_count": "3",
-                **self._settings,
+                "search_path": self.schema,
             },
         )
         self._opened = {each for each in self._opened if not each.is_closed()} | {connection}

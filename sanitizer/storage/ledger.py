@@ -273,7 +273,8 @@ class Budgets:
         with self._store.write(LedgerError) as rows:
             now = self._now(rows)
             accounts, caps = self._locked(rows, distinct, now)
-            joins = key is not None and self._store.shared and not rows.spends
+            spends = rows.about is not None
+            joins = key is not None and self._store.shared and not spends
             name = self._store.mac("message", key) if joins else secret_key()
             old = self._named(rows, name) if joins else None
             if old is not None and self._is_joined(rows, old):
@@ -282,9 +283,8 @@ class Budgets:
                 return Reservation(self, old.number, old.amount, shared=True)
             for account in accounts:
                 _check_room(account, self._cap(account, caps), amount)
-            number = self._grant(rows, accounts, name, amount, now, spent=rows.spends)
-        shared = joins or rows.spends
-        return Reservation(self, number, amount, shared=shared, settled=rows.spends)
+            number = self._grant(rows, accounts, name, amount, now, spent=spends)
+        return Reservation(self, number, amount, shared=joins or spends, settled=spends)
 
     def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
         """Charge each scope its own amount, all of them or none, and only once for this name.
@@ -410,7 +410,7 @@ class Budgets:
         self._add(rows, now_accounts, amount * spent, amount * (not spent))
         ids = b"".join(account.id for account in accounts)
         state = SPENT if spent else OPEN
-        charge = _Charge(0, name, amount, amount * spent, ids, state, 1, now, rows.about)
+        charge = _Charge(0, name, amount, amount * spent, ids, state, 1, now, rows.about or "")
         number = rows.add("charge", *charge[1:], self._mac(charge))
         if number is None:
             raise LedgerError(f"{self._store.where}: a charge of this name is there already")

@@ -143,12 +143,12 @@ class Rows:
     """Rows in one transaction of a store.
 
     Attributes:
-        spends: True where a charge is spent at once: it is kept with what is drawn for it, or not.
-        about: digest of policy and model, stored beside charges.
+        about: digest of policy and model, where a vault changes rows: a charge is spent at once
+            then, with the digest beside it, and kept with what is drawn for it, or not.
     """
 
     locks = ""
-    spends, about = False, ""
+    about: str | None = None
 
     def __init__(self, executor: Executor) -> None:
         self.rows, self.many = executor.rows, executor.many
