@@ -215,11 +215,6 @@ class JobStore:
         for key, version, body in self._all_units():
             yield self._unit(key, version, body)
 
-    def all_rows(self) -> Iterator[StoredRow]:
-        """Yield the rows of all batches, pending ones too."""
-        for (number,) in self._db.rows("SELECT id FROM batch ORDER BY id"):
-            yield from self._batch(number)
-
     def n_done(self) -> int:
         return int(self._db.rows("SELECT coalesce(sum(n), 0) FROM batch")[0][0])
 

@@ -53,6 +53,8 @@ _RETRIABLE = ("55P03", "57014", "40001", "40P01")
 """Errors of a statement that waited too long, or met another transaction: not of the database."""
 _DOWN = ("08", "57P", "53")
 """Beginnings of the errors of a database that is going down, or is out of something."""
+_FAILURES = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What using a SQLite file raises; the last when names and reports come out of a damaged page."""
 _NOT_INSTALLED = 'PostgreSQL needs asyncpg: pip install "dp-sanitizer[postgres]"'
 
 
@@ -94,8 +96,11 @@ class SQLite:
 
     def rows(self, statement: str, *values: object) -> list[Any]:
         """Return the rows of a statement, which is its own transaction unless one was begun."""
-        with self._lock, self.failures():
-            return self._db.execute(statement, values).fetchall()
+        with self._lock:
+            try:
+                return self._db.execute(statement, values).fetchall()
+            except _FAILURES as error:
+                raise self._failure(error) from None
 
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
         with self._lock, self.failures():
@@ -151,20 +156,20 @@ class SQLite:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Turn SQLite's and the operating system's errors into the file's error.
-
-        Their messages name files and tables, never contents.
-        """
+        """Turn SQLite's and the operating system's errors into the file's error."""
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
-            told = error.strerror if isinstance(error, OSError) else str(error)
-            reason = self._why(error) or told or type(error).__name__
-        except UnicodeDecodeError:  # SQLite reads names and reports out of a damaged page
+        except _FAILURES as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: Exception) -> SanitizerError:
+        """Return the file's error; the reason names files and tables, never contents."""
+        if isinstance(error, UnicodeDecodeError):
             reason = "damaged text"
         else:
-            return
-        raise self._error(f"{self.where}: cannot be used as a {self._noun}: {reason}") from None
+            told = error.strerror if isinstance(error, OSError) else str(error)
+            reason = self._why(error) or told or type(error).__name__
+        return self._error(f"{self.where}: cannot be used as a {self._noun}: {reason}")
 
     def _why(self, error: Exception) -> str:
         """Return what is wrong with a path where the system's own reason would mislead, or ""."""
