@@ -241,7 +241,7 @@ class StoredVault(Vault):
 
     def _current(self, rows: Rows, conversation: str, found: Any) -> _Conversation:
         """Return the conversation whose row was just read; None if it has none."""
-        conversation_id, before = self._id(conversation), None
+        conversation_id = self._id(conversation)
         with self._lock:
             state = self._cache.get(conversation_id) or _Conversation()
         while True:
@@ -251,7 +251,7 @@ class StoredVault(Vault):
             except VaultError:
                 # It may have been forgotten between the two reads.
                 before, found = found, self._row(rows, conversation_id)
-                if before is None or (found and found["seal"] == before["seal"]):
+                if before is None or found is None or found["seal"] == before["seal"]:
                     raise
         self._keep(conversation_id, state)
         if self._thread.read is not None:
