@@ -186,6 +186,21 @@ def test_every_scope_is_charged_or_none(ledger: Budgets) -> None:
     assert (charged(ledger, ADA), charged(ledger, TEAM), charged(ledger, DAY)) == (2.0, 2.0, 0.0)
 
 
+def test_what_fails_half_way_charges_nothing(
+    ledger: Budgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.reserve([TALK], 2.0).commit()
+
+    def failing(*_: object) -> None:  # the accounts are raised by then
+        raise KeyError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("sanitizer.storage.ledger._Charge", failing)
+        with pytest.raises(KeyError):
+            ledger.reserve([TALK, ADA, DAY], 1.0)
+    assert (charged(ledger, TALK), charged(ledger, ADA), charged(ledger, DAY)) == (2.0, 0.0, 0.0)
+
+
 def test_a_limit_of_a_kind_holds_for_all_without_one_of_their_own(ledger: Budgets) -> None:
     ledger.set_default_limit("user", 1.0)
     other = Scope("user", "berta@example.org")
