@@ -21,7 +21,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from sanitizer.bulk.files import Part, read
+from sanitizer.bulk.files import Part, read, row_names
 from sanitizer.bulk.job import BulkJob
 from sanitizer.bulk.rows import RowSanitizer
 from sanitizer.bulk.store import JobStore
@@ -40,51 +40,42 @@ STOP_SECONDS = 1.5
 _LOOK_SECONDS = 0.05  # between two looks for a stop
 
 
-class PartWorker:
-    """Sanitizes parts of files; one in each process. The job's store must be there."""
-
-    def __init__(self, job: BulkJob) -> None:
-        self.rows = RowSanitizer(job, create=False)
-        self._needed = job.needed
-
-    def __call__(self, part: Part) -> int:
-        """Sanitize and store the rows of a part; return how many there are."""
-        return self.rows.process(read(part, self._needed), part.row_names())
+def work_on(rows: RowSanitizer, part: Part) -> int:
+    """Sanitize and store the rows of a part; return how many there are."""
+    return rows.process(read(part, rows.job.needed), row_names(part.name, part.first, part.n))
 
 
-_made: tuple[BulkJob, PartWorker] | None = None
+_made: RowSanitizer | None = None
 
 
-def _worker_of_process(job: BulkJob) -> PartWorker:
-    """Return the worker of this process, which does many parts."""
+def _rows_of_process(job: BulkJob) -> RowSanitizer:
+    """Return what sanitizes the rows of a job in this process, which does many parts."""
     global _made  # noqa: PLW0603 - models are loaded once in a process
-    if _made is None or _made[0] != job:
-        _made = job, PartWorker(job)
-    return _made[1]
+    if _made is None or _made.job != job:
+        _made = RowSanitizer(job, create=False)
+    return _made
 
 
 def run_parts(engine: str, job: BulkJob, parts: Sequence[Part], workers: int) -> None:
-    """Sanitize and store all rows of some parts.
-
-    Args:
-        engine: one of ENGINES.
-        workers: at least 1; with the engine "local", 0 works in this process.
+    """Sanitize and store all rows of some parts, as `check_engine` allows.
 
     Raises:
-        ValueError: an unknown engine, one whose package is missing, or too few workers.
         SanitizerError, ValueError: as `RowSanitizer`; rows that were done stay done.
+    """
+    if parts:
+        {"local": _local, "ray": _ray, "spark": _spark}[engine](job, parts, workers)
+
+
+def check_engine(engine: str, workers: int) -> None:
+    """Raise ValueError: an unknown engine, one whose package is missing, or too few workers.
+
+    Args:
+        workers: at least 1; with the engine "local", 0 works in the process itself.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if workers < (engine != "local"):
         raise ValueError(f"workers must be at least 1, got {workers}")
-    if not parts:
-        return
-    {"local": _local, "ray": _ray, "spark": _spark}[engine](job, parts, workers)
-
-
-def check_engine(engine: str) -> None:
-    """Raise ValueError if the package of an engine is missing."""
     package = {"ray": "ray", "spark": "pyspark"}.get(engine)
     if package is not None and find_spec(package) is None:
         raise ValueError(f'engine {engine} needs {package}: pip install "dp-sanitizer[{engine}]"')
@@ -136,18 +127,17 @@ def _work(job: BulkJob, part: Part) -> Part:
     if _stopped():  # it was in the queue of the pool, where nothing cancels it
         raise InterruptedError("stopped")
     # Made here and not at the start of the process, whose errors would be lost.
-    worker = _worker_of_process(job)
-    worker.rows.stopped = _stopped
-    worker(part)
+    rows = _rows_of_process(job)
+    rows.stopped = _stopped
+    work_on(rows, part)
     return part
 
 
 def _local(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
     if workers == 0:
-        worker = PartWorker(job)
-        with worker.rows:
+        with RowSanitizer(job, create=False) as rows:
             for part in parts:
-                worker(part)
+                work_on(rows, part)
         return
     left, deaths, n_before = set(parts), 0, -1
     while left:
@@ -206,25 +196,18 @@ def _interrupts_held() -> Iterator[None]:
 # ---- Ray ----
 
 
-class _RayParts:
-    """Actor that sanitizes parts of files."""
+class _RayWorker:
+    """Actor that sanitizes parts of files, or batches of a dataset."""
 
     def __init__(self, job: BulkJob) -> None:
         self._job = job
 
     def work(self, part: Part) -> int:
         # Made here and not at the start, whose errors come wrapped in those of actors.
-        return _worker_of_process(self._job)(part)
-
-
-class _RayRows:
-    """Actor of Ray Data that sanitizes batches of a dataset."""
-
-    def __init__(self, job: BulkJob) -> None:
-        self._rows = RowSanitizer(job, create=False)
+        return work_on(_rows_of_process(self._job), part)
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        return self._rows(batch)
+        return _rows_of_process(self._job)(batch)
 
 
 def _ray(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
@@ -242,7 +225,7 @@ def _ray(job: BulkJob, parts: Sequence[Part], workers: int) -> None:
             log_to_driver=False,
             logging_level="ERROR",
         )
-    remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=MAX_DEATHS)(_RayParts)
+    remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=MAX_DEATHS)(_RayWorker)
     actors = [remote.remote(job) for _ in range(min(workers, len(parts)))]
     busy: dict[Any, Any] = {}
     try:
@@ -295,7 +278,7 @@ def ray_dataset(dataset: Any, job: BulkJob, workers: int = 1) -> Any:
 
     job = _begun(job)
     return dataset.map_batches(
-        _RayRows,
+        _RayWorker,
         fn_constructor_args=(job,),
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(size=workers),
@@ -317,13 +300,13 @@ def _spark_parts(
     import pyarrow as pa
 
     for batch in batches:
-        counts = [_worker_of_process(job)(parts[i]) for i in batch.column(0).to_pylist()]
+        counts = [work_on(_rows_of_process(job), parts[i]) for i in batch.column(0).to_pylist()]
         yield pa.RecordBatch.from_pydict({"n": pa.array(counts, pa.int64())})
 
 
 def _spark_rows(job: BulkJob, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield _worker_of_process(job).rows(batch)
+        yield _rows_of_process(job)(batch)
 
 
 def _spark(job: BulkJob, parts: Sequence[Part], workers: int) -> None:

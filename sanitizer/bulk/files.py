@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +58,6 @@ class Part:
     begin: int
     end: int
 
-    def row_names(self) -> list[str]:
-        """Return the names of its rows."""
-        return row_names(self.name, self.first, self.n)
-
 
 @dataclass(frozen=True)
 class InputFile:
@@ -77,11 +73,6 @@ class InputFile:
     name: str
     stamp: tuple[int, int]
     parts: tuple[Part, ...] = field(repr=False)
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows it has."""
-        return sum(part.n for part in self.parts)
 
 
 def row_names(name: str, first: int, n: int) -> list[str]:
@@ -231,7 +222,6 @@ def _delimiter(path: Path) -> str:
 
 
 def _csv_header(path: Path) -> tuple[list[str], int]:
-    """Return the names of the columns, and where the rows begin."""
     with path.open("rb") as file:
         begin, end = next(_spans(file, True), (0, 0))
         file.seek(begin)
@@ -463,8 +453,3 @@ def _flush(path: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
-
-
-def parts_of(files: Sequence[InputFile]) -> list[Part]:
-    """Return the parts of all files, in order."""
-    return list(chain.from_iterable(file.parts for file in files))

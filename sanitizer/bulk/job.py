@@ -113,7 +113,6 @@ class BulkJob:
 
     @property
     def parsed(self) -> tuple[Column, ...]:
-        """The columns."""
         return tuple(Column.parse(c) if isinstance(c, str) else c for c in self.columns)
 
     @property
@@ -139,7 +138,6 @@ class BulkJob:
         return str(Path(column.policy).absolute()) if file else column.policy
 
     def policy_of(self, column: Column) -> Policy:
-        """Return the policy of a column of texts; raise PolicyError, ValueError."""
         return Policy.load(column.policy or self.policy)
 
     def digest(self) -> str:

@@ -22,9 +22,8 @@ from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 from sanitizer.storage import (
     Entries,
-    MemoryVault,
-    Originals,
     Row,
+    Vault,
     Wanted,
     as_printed,
     placeholders,
@@ -56,19 +55,15 @@ class _Table:
         self.messages: dict[bytes, SanitizedText] = {}
 
 
-class _RowVault:
-    """Vault of the row that is being sanitized; implements `Vault` for one thread.
+class _RowVault(Vault):
+    """Vault of the row that is being sanitized, for one thread.
 
     The names of conversations are not looked at: `table` is that of the present one.
     """
 
     def __init__(self) -> None:
         self.table = _Table()
-        self._secret = secret_key()
-
-    @property
-    def secret(self) -> bytes:
-        return self._secret
+        self.secret = secret_key()
 
     def get(self, key: bytes) -> SanitizedText | None:
         return self.table.messages.get(key)
@@ -83,15 +78,6 @@ class _RowVault:
         # A row that fails is begun anew, with the table as it was before.
         with self.table.entries.editing(lambda n: None):
             yield self.table.entries
-
-    def originals(self, conversation: str) -> Originals:
-        return self.table.entries.originals
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        return self.table.entries.kinds(forms)
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        return MemoryVault.of(conversation, self.table.entries)
 
 
 class _Input(NamedTuple):
@@ -128,7 +114,7 @@ class RowSanitizer:
     Models are loaded when a row needs them, the store is opened at once.
 
     Attributes:
-        store: the job's store.
+        job: what is done. store: the job's store.
         stopped: asked after each commit; True ends the work with an InterruptedError.
 
     Args:
@@ -153,7 +139,7 @@ class RowSanitizer:
     """
 
     def __init__(self, job: BulkJob, create: bool = True) -> None:
-        self._job = job
+        self.job = job
         self._columns = job.parsed
         # Whole cells first: a name that a column tells of is known when the texts are read.
         self._order = sorted(range(len(self._columns)), key=lambda i: not self._columns[i].kind)
@@ -170,13 +156,13 @@ class RowSanitizer:
         for column in self._columns:
             if column.kind:
                 continue
-            policy = self._job.policy_of(column)
+            policy = self.job.policy_of(column)
             if first is None:
                 first = Sanitizer(
-                    self._job.mechanism, policy, vault=self._vault, threads=self._job.threads
+                    self.job.mechanism, policy, vault=self._vault, threads=self.job.threads
                 )
             same = policy.digest == first.policy.digest
-            own = self._job.mechanism
+            own = self.job.mechanism
             made[column] = first if same else first.derive(policy=policy, mechanism=own)
         return made
 
@@ -204,11 +190,9 @@ class RowSanitizer:
         return batch
 
     def process(self, batch: Batch, names: Sequence[str]) -> int:
-        """Sanitize and store the rows of a batch; return how many there are."""
         return len(self._processed(list(self._inputs(batch, names))))
 
     def close(self) -> None:
-        """Close the store."""
         self.store.close()
 
     def __enter__(self) -> RowSanitizer:
@@ -220,7 +204,7 @@ class RowSanitizer:
     # ---- reading ----
 
     def _inputs(self, batch: Batch, names: Sequence[str] | None) -> Iterator[_Input]:
-        job = self._job
+        job = self.job
         if missing := [name for name in job.needed if name not in batch.schema.names]:
             raise ValueError(f"the rows have no column {', '.join(map(repr, missing))}")
         columns = [_cells(batch, column) for column in self._columns]
@@ -237,7 +221,7 @@ class RowSanitizer:
             yield _Input(self.store.row_key(name), digest, tuple(cells), unit, label)
 
     def _units(self, batch: Batch) -> list[str | None]:
-        column = str(self._job.unit_column)
+        column = str(self.job.unit_column)
         return [_name(value, column) for value in _values(batch, column)]
 
     # ---- processing ----
@@ -300,13 +284,14 @@ class RowSanitizer:
                     self._add(single, each)
                     lost |= self._commit(single, [each], done)
                 return lost
-            chunk = self._refusal(members[0], "budget", error)
+            chunk = _Chunk()
+            self._add(chunk, members[0], error)
             lost = self.store.commit(chunk.rows, chunk.units)
         done |= {row.key: row.stored for row in chunk.rows if row.key not in lost}
         return lost
 
-    def _add(self, chunk: _Chunk, each: _Input) -> None:
-        """Sanitize a row, and add it to the chunk."""
+    def _add(self, chunk: _Chunk, each: _Input, refusal: BudgetExceeded | None = None) -> None:
+        """Sanitize a row, and add it to the chunk; empty if it is refused, as the ledger may."""
         unit = b"" if each.unit is None else self.store.unit_key(each.unit)
         # Both keys are HMACs under the secret of the store.
         tag = tag_of(unit or each.key, "")
@@ -319,12 +304,17 @@ class RowSanitizer:
         n_before, numbers = len(table.entries.rows), dict(table.entries.numbers)
         refused = ""
         try:
+            if refusal is not None:
+                raise refusal
             result = self._sanitized(each, table)
             if self._limit is not None and spent + result.nano > self._limit:
                 raise BudgetExceeded("the budget of its unit has not enough left")
         except (PolicyError, BudgetExceeded) as error:
+            if self.job.refused == "stop":
+                raise type(error)(
+                    f"{each.label}: {error}; rows that are refused can be left empty instead"
+                ) from error
             refused = "budget" if isinstance(error, BudgetExceeded) else "policy"
-            self._check_refusal(each, error)
             result = _Done((None,) * len(self._columns), 0, 0, 0)
             # What the row put into the table was not released, and must not be used.
             table = _Table(table.entries.rows[:n_before], numbers, tag)
@@ -338,28 +328,9 @@ class RowSanitizer:
                 rows=table.entries.rows,
                 numbers=dict(table.entries.numbers),
             )
-        kept = () if unit or not self._job.keep_originals else tuple(table.entries.rows)
+        kept = () if unit or not self.job.keep_originals else tuple(table.entries.rows)
         stored = StoredRow(each.digest, *result, refused=refused, unit=unit.hex(), table=kept)
         chunk.rows.append(NewRow(each.key, stored, each.unit or ""))
-
-    def _check_refusal(self, each: _Input, error: Exception) -> None:
-        """Raise the error with the row's label unless refused rows are left empty."""
-        if self._job.refused == "stop":
-            raise type(error)(
-                f"{each.label}: {error}; rows that are refused can be left empty instead"
-            ) from error
-
-    def _refusal(self, each: _Input, why: str, error: Exception) -> _Chunk:
-        """Return a chunk that holds a row which the ledger refused, empty."""
-        self._check_refusal(each, error)
-        chunk = _Chunk()
-        unit = b"" if each.unit is None else self.store.unit_key(each.unit)
-        if unit:
-            chunk.units[unit] = self.store.unit(unit)
-        empty = (None,) * len(self._columns)
-        stored = StoredRow(each.digest, empty, refused=why, unit=unit.hex())
-        chunk.rows.append(NewRow(each.key, stored, each.unit or ""))
-        return chunk
 
     def _sanitized(self, each: _Input, table: _Table) -> _Done:
         """Sanitize the cells of a row in memory."""
@@ -380,7 +351,7 @@ class RowSanitizer:
                 raise PolicyError("a text has more characters than max_chars")
             result = sanitizer.sanitize(cell)
             record = result.record
-            if record.charged and not record.certified and (self._limit or self._job.ledger):
+            if record.charged and not record.certified and (self._limit or self.job.ledger):
                 raise NotCertified("a budget needs a certified mechanism")
             cells[i] = result.text
             nano += ceil(as_printed(record.charged) * NANO)

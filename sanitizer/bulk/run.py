@@ -16,7 +16,6 @@ from sanitizer.bulk.files import (
     Columns,
     InputFile,
     check_target,
-    parts_of,
     plan,
     rewrite,
     row_names,
@@ -63,7 +62,6 @@ class BulkReport:
     originals: str = "kept"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         return asdict(self)
 
 
@@ -94,16 +92,16 @@ def sanitize_files(
         BudgetExceeded, PolicyError: a row was refused, and `BulkJob.refused` is "stop".
         SanitizerError: policy, models, store or ledger cannot be used; what is done is kept.
     """
-    check_engine(engine)
+    check_engine(engine, workers)
     check_target(target)
     job = job.absolute()
     files = plan(source.absolute(), job.needed)
-    parts = parts_of(files)
+    parts = [part for file in files for part in file.parts]
     with RowSanitizer(job) as rows:  # makes the store, and fails before any worker starts
         store = rows.store
         store.settle()
         n_before, n_rows = store.n_done(), sum(part.n for part in parts)
-        with _watched(job.store, n_rows, n_before, progress):
+        with _watched(store, n_rows, n_before, progress):
             run_parts(engine, job, parts, workers)
         store.settle()
         report = _written(job, store, files, target)
@@ -115,13 +113,16 @@ def sanitize_files(
 
 
 @contextmanager
-def _watched(path: Path, n_rows: int, n_before: int, shown: bool) -> Iterator[None]:
+def _watched(store: JobStore, n_rows: int, n_before: int, shown: bool) -> Iterator[None]:
     """Show how many rows are done, as the store has it, whatever the engine."""
+    if not shown:
+        yield
+        return
     ended = threading.Event()
 
     def watch() -> None:
         done = n_before
-        with JobStore(path) as store, progress_bar(max(0, n_rows - n_before), shown) as advance:
+        with progress_bar(max(0, n_rows - n_before), True) as advance:
             while not ended.wait(POLL_SECONDS):
                 now = store.n_done()
                 advance(now - done)
@@ -129,14 +130,12 @@ def _watched(path: Path, n_rows: int, n_before: int, shown: bool) -> Iterator[No
             advance(store.n_done() - done)
 
     watcher = threading.Thread(target=watch, daemon=True)
-    if shown:
-        watcher.start()
+    watcher.start()
     try:
         yield
     finally:
         ended.set()
-        if shown:
-            watcher.join()
+        watcher.join()
 
 
 def _written(job: BulkJob, store: JobStore, files: list[InputFile], target: Path) -> BulkReport:

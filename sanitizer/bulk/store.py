@@ -23,10 +23,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from sanitizer.bulk.databases import FileTables, PostgresTables, name_of, on_postgres
+from sanitizer.bulk.databases import PREFIX, FileTables, PostgresTables, on_postgres
 from sanitizer.errors import BudgetExceeded, VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.storage import (
@@ -78,13 +79,11 @@ class StoredRow:
     table: tuple[Row, ...] = field(default=(), repr=False)
 
     def values(self) -> tuple[Any, ...]:
-        """Return what `of` makes the row from again."""
         counts = (self.nano, self.n_things, self.n_drawn, self.refused, self.unit)
         return (self.digest, self.cells, *counts, self.table)
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        """Return the row that has these values, which may have been JSON."""
         digest, cells, nano, n_things, n_drawn, refused, unit, table = values
         rows = tuple(Row(*row) for row in table)
         return cls(digest, tuple(cells), nano, n_things, n_drawn, refused, unit, rows)
@@ -105,7 +104,6 @@ class UnitState:
     numbers: dict[str, int] = field(default_factory=dict)
 
     def entries(self) -> Entries:
-        """Return its table."""
         return Entries.of(self.rows, self.numbers)
 
 
@@ -145,21 +143,25 @@ class JobStore:
         ledger: Path | None = None,
         create: bool = True,
     ) -> None:
-        self._name = name_of(path)
+        self._name = path.name.removeprefix(PREFIX)
         if ledger is not None and on_postgres(path):
             raise ValueError("a ledger is a file of one machine, and this store is for several")
         key = _key(KEY_VARIABLE, "job's store")
-        self._db = PostgresTables(self._name) if on_postgres(path) else FileTables(path.absolute())
-        self.where = self._db.where
+        self.where = str(path if on_postgres(path) else path.absolute())
+        made = partial(self._made, key, facts) if create and facts is not None else None
+        self._db = (
+            PostgresTables(self._name, made)
+            if on_postgres(path)
+            else FileTables(path.absolute(), made)
+        )
+        self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
         try:
-            self._open_tables(key, facts, create)
-            self.facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
+            self.facts = self._verified(key)
             if facts is not None and self.facts != facts:
                 raise VaultError(
                     f"{self.where}: holds a job with other columns, policy or model, with or "
                     "without a ledger or originals; name another file for this one"
                 )
-            self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
             self._ledger = (
                 None if ledger is None else Ledger(ledger, _key(LEDGER_KEY_VARIABLE, "ledger"))
             )
@@ -170,11 +172,9 @@ class JobStore:
     # ---- keys ----
 
     def row_key(self, name: str) -> bytes:
-        """Return the key of a row: HMAC(job, row)."""
         return self._keys.mac("row", name)
 
     def unit_key(self, name: str) -> bytes:
-        """Return the key of a unit."""
         return self._keys.mac("unit", name)
 
     def digest(self, cells: Sequence[str | None]) -> str:
@@ -197,7 +197,6 @@ class JobStore:
         return {key: self._batch(batch)[place] for key, (batch, place) in places.items()}
 
     def unit(self, key: bytes) -> UnitState:
-        """Return the state of a unit, a new one if it has none."""
         while True:
             found = self._db.rows(
                 "SELECT version, batch, body, before FROM unit WHERE key = ?", key
@@ -213,17 +212,10 @@ class JobStore:
                 continue
 
     def units(self) -> Iterator[UnitState]:
-        """Yield the states of all units."""
         for key, version, body in self._all_units():
             yield self._unit(key, version, body)
 
-    def all_rows(self) -> Iterator[StoredRow]:
-        """Yield the rows of all batches, pending ones too."""
-        for (number,) in self._db.rows("SELECT id FROM batch ORDER BY id"):
-            yield from self._batch(number)
-
     def n_done(self) -> int:
-        """Return how many rows have been written."""
         return int(self._db.rows("SELECT coalesce(sum(n), 0) FROM batch")[0][0])
 
     # ---- writing ----
@@ -270,7 +262,6 @@ class JobStore:
             raise VaultError(f"{self.where}: originals are deleted, but the WAL is in use")
 
     def close(self) -> None:
-        """Close the database, and the ledger."""
         self._db.close()
         if self._ledger is not None:
             self._ledger.close()
@@ -339,7 +330,6 @@ class JobStore:
         return number if charges else None
 
     def _charges(self, rows: Sequence[NewRow]) -> dict[str, int]:
-        """Return owner -> nano-epsilon that the ledger is charged."""
         charges: Counter[str] = Counter()
         if self._ledger is not None:
             for row in rows:
@@ -433,29 +423,28 @@ class JobStore:
 
     # ---- the tables ----
 
-    def _open_tables(self, key: bytes, facts: Mapping[str, Any] | None, create: bool) -> None:
-        """Open the tables, made if they may be, and derive the keys."""
-        if facts is not None and create and not self._db.exists():
-            salt, cost = secret_key()[:SALT_BYTES], new_cost()
-            self._keys = derived_keys(self.where, key, salt, cost)
-            meta = [
-                ("format", FORMAT.encode()),
-                ("salt", salt),
-                ("cost", str(cost).encode()),
-                ("check", self._keys.mac("key check")),
-                ("facts", self._seal(dumped(dict(facts)), "facts")),
-            ]
-            self._db.create(meta)
-        if not self._db.exists():
-            where = self._db.elsewhere
-            raise VaultError(f"{self.where}: missing; the store of a job is {where}")
-        self._db.open()
+    def _made(self, key: bytes, facts: Mapping[str, Any]) -> list[tuple[str, bytes]]:
+        """Return what begins the store of a new job."""
+        salt, cost = secret_key()[:SALT_BYTES], new_cost()
+        self._keys = derived_keys(self.where, key, salt, cost)
+        return [
+            ("format", FORMAT.encode()),
+            ("salt", salt),
+            ("cost", str(cost).encode()),
+            ("check", self._keys.mac("key check")),
+            ("facts", self._seal(dumped(dict(facts)), "facts")),
+        ]
+
+    def _verified(self, key: bytes) -> dict[str, Any]:
+        """Derive the keys, and return the facts. Raises VaultError: another format or key."""
         if self._meta("format") != FORMAT.encode():
             raise VaultError(f"{self.where}: not the store of a bulk job of this version")
         cost = int(self._meta("cost"))
         self._keys = derived_keys(self.where, key, self._meta("salt"), cost)
         if self._meta("check") != self._keys.mac("key check"):
             raise VaultError(f"{self.where}: wrong key")
+        facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
+        return facts
 
     def _meta(self, name: str) -> bytes:
         found = self._db.rows("SELECT value FROM meta WHERE name = ?", name)

@@ -72,8 +72,6 @@ class LocalBudget:
 
 
 class _LocalCharge:
-    """Epsilon set aside in a `LocalBudget`."""
-
     def __init__(self, budget: LocalBudget, epsilon: Fraction) -> None:
         self._budget = budget
         self._epsilon = epsilon

@@ -16,7 +16,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,6 +28,8 @@ from sanitizer.errors import SanitizerError
 from sanitizer.randomness import secret_key
 
 Result = TypeVar("Result")
+Statements = Sequence[tuple[str, Sequence[object]]]
+"""Statements with their values."""
 
 log = logging.getLogger("sanitizer.storage")
 
@@ -51,6 +53,8 @@ _RETRIABLE = ("55P03", "57014", "40001", "40P01")
 """Errors of a statement that waited too long, or met another transaction: not of the database."""
 _DOWN = ("08", "57P", "53")
 """Beginnings of the errors of a database that is going down, or is out of something."""
+_FAILURES = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What using a SQLite file raises; the last when names and reports come out of a damaged page."""
 _NOT_INSTALLED = 'PostgreSQL needs asyncpg: pip install "dp-sanitizer[postgres]"'
 
 
@@ -68,13 +72,13 @@ class SQLite:
     """An open file. Safe for threads, one transaction at a time; unusable after a fork.
 
     Args:
-        path: of an existing file; None: in memory.
+        path: of an existing file.
         noun: what the file is called in messages.
         error: raised for whatever goes wrong with it.
     """
 
-    def __init__(self, path: Path | None, noun: str, error: type[SanitizerError]) -> None:
-        self.path, self.where = path, str(path or "memory")
+    def __init__(self, path: Path, noun: str, error: type[SanitizerError]) -> None:
+        self.path, self.where = path, str(path)
         self._noun, self._error = noun, error
         self._process = os.getpid()
         self._lock = threading.RLock()
@@ -82,8 +86,8 @@ class SQLite:
         with self.failures():
             self._file = self._identity()
             self._db = sqlite3.connect(
-                ":memory:" if path is None else f"{path.as_uri()}?mode=rw",
-                uri=path is not None,
+                f"{path.as_uri()}?mode=rw",
+                uri=True,
                 timeout=BUSY_SECONDS,
                 isolation_level=None,
                 check_same_thread=False,
@@ -92,11 +96,13 @@ class SQLite:
 
     def rows(self, statement: str, *values: object) -> list[Any]:
         """Return the rows of a statement, which is its own transaction unless one was begun."""
-        with self._lock, self.failures():
-            return self._db.execute(statement, values).fetchall()
+        with self._lock:
+            try:
+                return self._db.execute(statement, values).fetchall()
+            except _FAILURES as error:
+                raise self._failure(error) from None
 
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each tuple of values."""
         with self._lock, self.failures():
             self._db.executemany(statement, values)
 
@@ -116,7 +122,8 @@ class SQLite:
         self.check_process()  # before the lock: a thread that is gone may hold it for ever
         with self._lock, self.failures():
             self.check_identity()
-            self._db.execute(f"PRAGMA synchronous = {synchronous}")
+            if begin == "IMMEDIATE":
+                self._db.execute(f"PRAGMA synchronous = {synchronous}")
             self._db.execute(f"BEGIN {begin}")
             try:
                 yield self
@@ -131,13 +138,12 @@ class SQLite:
         return not self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]
 
     def close(self) -> None:
-        """Close the connection."""
         with self._lock:
             self._db.close()
 
     def check_process(self) -> None:
         """Raise unless this is the process that opened the file."""
-        if self.path is not None and os.getpid() != self._process:
+        if os.getpid() != self._process:
             raise self._error(f"{self.where}: opened before a fork; open it again in this process")
 
     def check_identity(self) -> None:
@@ -150,40 +156,38 @@ class SQLite:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Turn SQLite's and the operating system's errors into the file's error.
-
-        Their messages name files and tables, never contents.
-        """
+        """Turn SQLite's and the operating system's errors into the file's error."""
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
-            told = error.strerror if isinstance(error, OSError) else str(error)
-            reason = self._why(error) or told or type(error).__name__
-        except UnicodeDecodeError:  # SQLite reads names and reports out of a damaged page
+        except _FAILURES as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: Exception) -> SanitizerError:
+        """Return the file's error; the reason names files and tables, never contents."""
+        if isinstance(error, UnicodeDecodeError):
             reason = "damaged text"
         else:
-            return
-        raise self._error(f"{self.where}: cannot be used as a {self._noun}: {reason}") from None
+            told = error.strerror if isinstance(error, OSError) else str(error)
+            reason = self._why(error) or told or type(error).__name__
+        return self._error(f"{self.where}: cannot be used as a {self._noun}: {reason}")
 
     def _why(self, error: Exception) -> str:
         """Return what is wrong with a path where the system's own reason would mislead, or ""."""
-        return "it is a folder" if self.path is not None and self.path.is_dir() else ""
+        return "it is a folder" if self.path.is_dir() else ""
 
     def _identity(self) -> tuple[int, int]:
         """Return what tells the file from another that takes its place under the same name."""
-        if self.path is None:
-            return 0, 0
         found = self.path.stat()
         return found.st_dev, found.st_ino
 
 
-def make_file(path: Path, statements: Sequence[tuple[str, Sequence[object]]]) -> None:
+def make_file(path: Path, statements: Statements) -> None:
     """Make a SQLite file, whole or not at all; only this user may read it.
 
     If another process makes the same meanwhile, the first one wins.
 
     Args:
-        statements: what fills it, with their values.
+        statements: what fills it.
 
     Raises:
         OSError: it cannot be written.
@@ -208,25 +212,19 @@ class Transaction:
     """Statements of one thread on one connection, all of them or none.
 
     Attributes:
-        spends: True where a charge is spent at once: it is kept with what is drawn for it, or not.
-        about: digest of policy and model, stored beside charges.
         seconds: how long a statement may take.
     """
 
     _database: Database
     _error: type[SanitizerError]
     seconds: float
-    spends: bool = False
-    about: str = ""
     _connection: Any = field(default=None, repr=False)
     _failed: bool = False
 
     def rows(self, statement: str, *values: object) -> list[Any]:
-        """Return the rows of a statement."""
         return list(self._run("fetch", statement, *values))
 
     def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each tuple of values."""
         if values:
             self._run("executemany", statement, values)
 
@@ -273,12 +271,10 @@ class Database:
         url: such as "postgresql://user@host/database"; never shown, since it may hold a password.
         seconds: how long a statement waits for the database.
         connections: most of this process.
-        settings: of the server for each connection, besides those that every store needs.
+        schema: that its tables are in.
     """
 
-    def __init__(
-        self, url: str, seconds: float, connections: int, settings: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, url: str, seconds: float, connections: int, schema: str) -> None:
         try:
             import asyncpg
         except ImportError:
@@ -286,7 +282,7 @@ class Database:
 
         self._driver = asyncpg
         self._url = url
-        self._settings = settings or {}
+        self.schema = schema
         self.seconds = seconds
         self._process = os.getpid()
         self._local = threading.local()
@@ -333,6 +329,37 @@ class Database:
             raise
         finally:
             self._local.transaction = None
+
+    @contextmanager
+    def alone(
+        self, error: type[SanitizerError], seconds: float | None = None
+    ) -> Iterator[Transaction]:
+        """Run a transaction; of those in one schema that are run so, one at a time."""
+        with self.transaction(error, seconds) as transaction:
+            transaction.rows("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", self.schema)
+            yield transaction
+
+    def has_tables(self, error: type[SanitizerError]) -> bool:
+        """Return True if the tables are there."""
+        # Not to_regclass: it may answer from a cache that is older than the lock.
+        select = "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'meta'"
+        return bool(self.read(error, select, self.schema))
+
+    def make(
+        self, error: type[SanitizerError], statements: Callable[[], Statements], seconds: float
+    ) -> None:
+        """Make the tables, whole or not at all; of two processes the first one wins.
+
+        Args:
+            statements: returns what fills the schema.
+        """
+        if self.has_tables(error):
+            return
+        with self.alone(error, seconds) as transaction:
+            if not self.has_tables(error):
+                transaction.rows(f"CREATE SCHEMA IF NOT EXISTS {self.schema}")
+                for statement, values in statements():
+                    transaction.rows(statement, *values)
 
     def read(self, error: type[SanitizerError], statement: str, *values: object) -> list[Any]:
         """Return the rows of one statement, which is its own transaction unless one was begun."""
@@ -429,7 +456,7 @@ class Database:
                 "tcp_keepalives_idle": "10",
                 "tcp_keepalives_interval": "5",
                 "tcp_keepalives_count": "3",
-                **self._settings,
+                "search_path": self.schema,
             },
         )
         self._opened = {each for each in self._opened if not each.is_closed()} | {connection}
@@ -457,7 +484,6 @@ class Database:
             raise refused
 
     def _fail(self) -> None:
-        """Refuse everything until the database answers again."""
         with self._lock:
             if self._down:
                 return

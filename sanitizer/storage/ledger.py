@@ -131,7 +131,6 @@ class Reservation:
 
     @property
     def epsilon(self) -> float:
-        """Amount reserved in each scope."""
         return self._amount / NANO
 
     def commit(self, epsilon: float | None = None) -> None:
@@ -274,7 +273,8 @@ class Budgets:
         with self._store.write(LedgerError) as rows:
             now = self._now(rows)
             accounts, caps = self._locked(rows, distinct, now)
-            joins = key is not None and self._store.shared and not rows.spends
+            spends = rows.about is not None
+            joins = key is not None and self._store.shared and not spends
             name = self._store.mac("message", key) if joins else secret_key()
             old = self._named(rows, name) if joins else None
             if old is not None and self._is_joined(rows, old):
@@ -283,9 +283,8 @@ class Budgets:
                 return Reservation(self, old.number, old.amount, shared=True)
             for account in accounts:
                 _check_room(account, self._cap(account, caps), amount)
-            number = self._grant(rows, accounts, name, amount, now, spent=rows.spends)
-        shared = joins or rows.spends
-        return Reservation(self, number, amount, shared=shared, settled=rows.spends)
+            number = self._grant(rows, accounts, name, amount, now, spent=spends)
+        return Reservation(self, number, amount, shared=joins or spends, settled=spends)
 
     def charge_once(self, amounts: Mapping[Scope, Fraction], name: bytes) -> bool:
         """Charge each scope its own amount, all of them or none, and only once for this name.
@@ -326,11 +325,9 @@ class Budgets:
             raise ValueError(f"older_than must be at least 0, got {older_than!r}")
         with self._store.read(LedgerError) as rows:
             last = self._now(rows) - int(min(older_than, LATEST))
-            found = rows.rows(
-                "SELECT number FROM charge WHERE state = 'open' AND created <= ? ORDER BY number",
-                last,
-            )
-        return sum(self.settle(row["number"], None) for row in found)
+            _, found = self._all(rows, state=OPEN)
+        stale = [charge.number for charge in found if charge.created <= last]
+        return sum(self.settle(number, None) for number in stale)
 
     def export(self) -> list[dict[str, object]]:
         """Return every balance and open reservation, for JSON.
@@ -338,7 +335,7 @@ class Budgets:
         Scopes are hashes in hex, amounts nano-epsilon, times seconds since 1970.
         """
         with self._store.read(LedgerError) as rows:
-            accounts, open_ones = self._all(rows, f"WHERE state = '{OPEN}'")
+            accounts, open_ones = self._all(rows, state=OPEN)
         exported: list[dict[str, object]] = []
         for each in accounts:
             sums = {"limit": each.cap, "spent": each.spent, "reserved": each.reserved}
@@ -361,14 +358,11 @@ class Budgets:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _all(self, rows: Rows, which: str = "") -> tuple[list[Account], list[_Charge]]:
-        """Return all accounts, and the charges that a condition names, verified."""
-        accounts = rows.rows("SELECT * FROM account ORDER BY kind, id")
-        charges = rows.rows(f"SELECT * FROM charge {which} ORDER BY number")  # noqa: S608
-        return (
-            [self._read(Account, row) for row in accounts],
-            [self._read(_Charge, row) for row in charges],
-        )
+    def _all(self, rows: Rows, **which: object) -> tuple[list[Account], list[_Charge]]:
+        """Return all accounts, and the charges whose columns have some values, verified."""
+        accounts = [self._read(Account, row) for row in rows.select("account", {})]
+        charges = [self._read(_Charge, row) for row in rows.select("charge", which)]
+        return sorted(accounts, key=lambda each: (each.kind, each.id)), sorted(charges)
 
     def settle(self, number: int, charged: int | None) -> bool:
         """Settle a charge; return False if it was settled before, and stays as it is.
@@ -416,7 +410,7 @@ class Budgets:
         self._add(rows, now_accounts, amount * spent, amount * (not spent))
         ids = b"".join(account.id for account in accounts)
         state = SPENT if spent else OPEN
-        charge = _Charge(0, name, amount, amount * spent, ids, state, 1, now, rows.about)
+        charge = _Charge(0, name, amount, amount * spent, ids, state, 1, now, rows.about or "")
         number = rows.add("charge", *charge[1:], self._mac(charge))
         if number is None:
             raise LedgerError(f"{self._store.where}: a charge of this name is there already")
@@ -445,7 +439,6 @@ class Budgets:
         return [found.get(each, account) for each, account in fresh.items()], found
 
     def _add(self, rows: Rows, accounts: Sequence[Account], spent: int, reserved: int) -> None:
-        """Write accounts with higher sums."""
         raised = [
             each._replace(spent=each.spent + spent, reserved=each.reserved + reserved)
             for each in accounts
@@ -466,9 +459,8 @@ class Budgets:
         return account.cap if account.cap is not None or every is None else every.cap
 
     def _named(self, rows: Rows, name: bytes) -> _Charge | None:
-        rows.check(name)
-        row = rows.row(f"SELECT * FROM charge WHERE name = ?{rows.locks}", name)  # noqa: S608
-        return None if row is None else self._read(_Charge, row)
+        found = rows.select("charge", {"name": name}, lock=True)
+        return self._read(_Charge, found[0]) if found else None
 
     def _numbered(self, rows: Rows, number: int, *, lock: bool = False) -> _Charge | None:
         row = rows.find("charge", [number], lock=lock).get(number)
@@ -481,7 +473,6 @@ class Budgets:
         rows.put(table, [(*each, self._mac(each)) for each in changed])
 
     def _read(self, kind: type[AnyRow], row: Any) -> AnyRow:
-        """Return a verified row."""
         *fields, mac = row
         made = kind(*fields)
         if mac != self._mac(made):
@@ -658,7 +649,6 @@ def as_printed(epsilon: float) -> Fraction:
 
 
 def _check_room(account: Account, cap: int | None, amount: int) -> None:
-    """Raise BudgetExceeded if an account has not that much left, in nano-epsilon."""
     total = UNLIMITED if cap is None else cap
     left = max(0, total - account.spent - account.reserved)
     if amount > left:
@@ -680,5 +670,4 @@ def _nano(epsilon: float | Fraction) -> Fraction:
 
 
 def _show(amount: int) -> str:
-    """Return nano-epsilon as a plain decimal number, exactly."""
     return f"{amount // NANO}.{amount % NANO:09d}".rstrip("0").rstrip(".")

@@ -10,6 +10,7 @@ older rows back; sizes as powers of two, times, which rows belong together; memo
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Any, Self
 
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.storage.databases import CONNECTIONS, SECONDS, Database, Executor, Transaction
+from sanitizer.storage.databases import CONNECTIONS, SECONDS, Database, Statements
 from sanitizer.storage.sealing import (
     SALT_BYTES,
     Keys,
@@ -35,14 +36,11 @@ VERSION = 1
 """Version of the tables; another one is refused."""
 PATIENCE = 30.0
 """How long a statement may take while the tables are made, or rows are sealed again."""
-CREATING = 0x53414E53
-"""Advisory lock: replicas that start at once create the tables once."""
 DAY_SECONDS = 86_400
 """Length of a day."""
 _GENERATION = 4
 """Bytes before a seal that say which key it is under."""
 SCHEMA = (
-    "CREATE SCHEMA IF NOT EXISTS sanitizer",
     "CREATE TABLE meta (version int NOT NULL, day bigint NOT NULL, mac bytea NOT NULL)",
     "CREATE TABLE keyring (slot bytea PRIMARY KEY, salt bytea NOT NULL, cost int NOT NULL, "
     "seal bytea NOT NULL, body bytea NOT NULL)",
@@ -50,6 +48,7 @@ SCHEMA = (
     "CREATE TABLE audit (number bigserial PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(), "
     "entry jsonb NOT NULL)",
 )
+_INSERT_KEY = "INSERT INTO keyring VALUES (?, ?, ?, ?, ?)"
 SEALED = {
     "conversation": ("id",),
     "entry": ("conversation", "place"),
@@ -62,11 +61,6 @@ class PostgresRows(Rows):
     """Rows of which others read and change some meanwhile, unless they are locked."""
 
     locks = " FOR UPDATE"
-
-    def __init__(self, executor: Executor, transaction: Transaction | None = None) -> None:
-        super().__init__(executor)
-        if transaction is not None:
-            self.spends, self.about = transaction.spends, transaction.about
 
     def locked(
         self, table: str, fresh: Mapping[Any, Sequence[object]], also: Sequence[object] = ()
@@ -102,7 +96,6 @@ class Ring:
 
     @classmethod
     def new(cls) -> Ring:
-        """Return a ring of fresh keys."""
         return cls(secret_key(), secret_key(), {1: secret_key() + secret_key()})
 
     def renewed(self) -> Ring:
@@ -111,13 +104,11 @@ class Ring:
         return Ring(self.secret, self.macs, seals, self.current + 1)
 
     def encoded(self) -> bytes:
-        """Serialize it."""
         seals = {str(number): key.hex() for number, key in self.seals.items()}
         return dumped([self.secret.hex(), self.macs.hex(), seals, self.current])
 
     @classmethod
     def decoded(cls, plain: bytes) -> Ring:
-        """Restore a ring from what `encoded` returned."""
         secret, macs, seals, current = json.loads(plain)
         keys = {int(number): bytes.fromhex(key) for number, key in seals.items()}
         return cls(bytes.fromhex(secret), bytes.fromhex(macs), keys, current)
@@ -137,6 +128,9 @@ class PostgresStore:
         seconds: how long a statement waits for the database.
         connections: most connections of this process.
 
+    Attributes:
+        secret: key of the message hashes, 32 bytes.
+
     Raises:
         ValueError: a short key.
         VaultError: no database, no right to use it, another version of the tables, a wrong key.
@@ -154,21 +148,16 @@ class PostgresStore:
         connections: int = CONNECTIONS,
     ) -> None:
         self._key = key_bytes(key)
-        self.database = Database(url, seconds, connections, {"search_path": "sanitizer"})
+        self.database = Database(url, seconds, connections, "sanitizer")
         self.patience = seconds
+        self._thread = threading.local()
         try:
             self._prepare(create)
         except BaseException:
             self.database.close()
             raise
 
-    @property
-    def secret(self) -> bytes:
-        """Key of the message hashes, 32 bytes."""
-        return self._ring.secret
-
     def mac(self, *fields: object) -> bytes:
-        """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
         return hmac_of(self._ring.macs, *fields)
 
     def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
@@ -199,7 +188,9 @@ class PostgresStore:
     ) -> Iterator[PostgresRows]:
         """Run one transaction; inside another one of this thread, a part of that."""
         with self.database.transaction(error, seconds) as transaction:
-            yield PostgresRows(transaction, transaction)
+            rows = PostgresRows(transaction)
+            rows.about = getattr(self._thread, "about", None)
+            yield rows
 
     @contextmanager
     def spending(self, about: str) -> Iterator[PostgresRows]:
@@ -209,8 +200,11 @@ class PostgresStore:
             about: digest of policy and model, stored beside the charges.
         """
         with self.database.transaction(VaultError) as transaction:
-            transaction.spends, transaction.about = True, about
-            yield PostgresRows(transaction, transaction)
+            self._thread.about = about
+            try:
+                yield PostgresRows(transaction)
+            finally:
+                self._thread.about = None
 
     def now(self, rows: Rows, clock: Callable[[], float] | None) -> int:
         """Return the time in seconds, never before the latest day that was seen.
@@ -247,7 +241,7 @@ class PostgresStore:
         """Let another key open the store too. Raises ValueError, VaultError."""
         new = key_bytes(key)
         with self.write(VaultError) as rows:
-            self._put_slot(rows, new, self._ring)
+            rows.rows(_INSERT_KEY, *self._keyring(new, self._ring))
         self._key = new
 
     def remove_key(self, key: bytes | str) -> None:
@@ -278,7 +272,7 @@ class PostgresStore:
                 raise VaultError(f"{self.where}: {len(slots)} keys open it; remove all but one")
             ring = self._ring.renewed()
             rows.rows("DELETE FROM keyring")
-            self._put_slot(rows, self._key, ring)
+            rows.rows(_INSERT_KEY, *self._keyring(self._key, ring))
         self._use(ring)
         done = 0
         for table in SEALED:
@@ -287,7 +281,6 @@ class PostgresStore:
         return done
 
     def close(self) -> None:
-        """Close all connections."""
         self.database.close()
 
     def __enter__(self) -> Self:
@@ -319,42 +312,30 @@ class PostgresStore:
 
     def _prepare(self, create: bool) -> None:
         """Make the tables if there are none, and load the keys."""
-        if not self._exists():
-            if not create:
-                raise VaultError(f"{self.where}: holds no store")
-            with self.write(VaultError, seconds=PATIENCE) as rows:
-                rows.rows("SELECT pg_advisory_xact_lock(?)", CREATING)
-                if not self._exists():
-                    self._create(rows)
+        if create:
+            self.database.make(VaultError, self._first, PATIENCE)
+        if not self.database.has_tables(VaultError):
+            raise VaultError(f"{self.where}: holds no store")
         found = self.database.read(VaultError, "SELECT version FROM meta")
         if [row["version"] for row in found] != [VERSION]:
             raise VaultError(f"{self.where}: not a store of version {VERSION}")
         self._load()
 
-    def _exists(self) -> bool:
-        # Not to_regclass: it may answer from a cache that is older than the lock.
-        return bool(
-            self.database.read(
-                VaultError,
-                "SELECT 1 FROM pg_tables WHERE schemaname = 'sanitizer' AND tablename = 'meta'",
-            )
-        )
-
-    def _create(self, rows: Rows) -> None:
-        for statement in SCHEMA:
-            rows.rows(statement)
+    def _first(self) -> Statements:
+        """Return what begins a store: tables, keys, and the first day."""
         ring = Ring.new()
-        self._put_slot(rows, self._key, ring)
-        mac = hmac_of(ring.macs, "meta", VERSION, 0)
-        rows.rows("INSERT INTO meta VALUES (?, 0, ?)", VERSION, mac)
+        meta = (VERSION, hmac_of(ring.macs, "meta", VERSION, 0))
+        return [
+            *((statement, ()) for statement in SCHEMA),
+            (_INSERT_KEY, self._keyring(self._key, ring)),
+            ("INSERT INTO meta VALUES (?, 0, ?)", meta),
+        ]
 
-    def _put_slot(self, rows: Rows, key: bytes, ring: Ring) -> None:
+    def _keyring(self, key: bytes, ring: Ring) -> tuple[object, ...]:
+        """Return the row that lets a key open the store."""
         slot, salt = secret_key()[:SALT_BYTES], secret_key()[:SALT_BYTES]
         sealed = derived_keys(self.where, key, salt).seal(ring.encoded(), "ring", slot)
-        rows.rows(
-            "INSERT INTO keyring VALUES (?, ?, ?, ?, ?)",
-            *(slot, salt, new_cost(), *sealed),
-        )
+        return (slot, salt, new_cost(), *sealed)
 
     def _slot(self, key: bytes) -> tuple[bytes, Ring]:
         """Return the slot that a key opens, and what is in it. Raises VaultError."""
@@ -371,5 +352,5 @@ class PostgresStore:
         self._use(self._slot(self._key)[1])
 
     def _use(self, ring: Ring) -> None:
-        self._ring = ring
+        self._ring, self.secret = ring, ring.secret
         self._seals = {number: Keys(self.where, key) for number, key in ring.seals.items()}

@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -62,9 +64,8 @@ class Table:
     tagged: tuple[str, ...] = ()
     index: str = ""
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
-        """The names of the columns."""
         return [part.split()[0] for part in self.columns.split(", ") if part[0].islower()]
 
 
@@ -142,18 +143,17 @@ class Rows:
     """Rows in one transaction of a store.
 
     Attributes:
-        spends: True where a charge is spent at once: it is kept with what is drawn for it, or not.
-        about: digest of policy and model, stored beside charges.
+        about: digest of policy and model, where a vault changes rows: a charge is spent at once
+            then, with the digest beside it, and kept with what is drawn for it, or not.
     """
 
     locks = ""
-    spends, about = False, ""
+    about: str | None = None
 
     def __init__(self, executor: Executor) -> None:
         self.rows, self.many = executor.rows, executor.many
 
     def row(self, statement: str, *values: object) -> Any:
-        """Return the first row of a statement, or None."""
         return next(iter(self.rows(statement, *values)), None)
 
     def find(self, table: str, ids: Sequence[object], *, lock: bool = False) -> dict[Any, Any]:
@@ -163,6 +163,12 @@ class Rows:
         key, marks = TABLES[table].key, ", ".join("?" * len(ids))
         statement = f"SELECT * FROM {table} WHERE {key} IN ({marks}) ORDER BY {key}"  # noqa: S608  names of this file
         return {row[key]: row for row in self.rows(statement + self.locks * lock, *ids)}
+
+    def select(self, table: str, where: Mapping[str, object], *, lock: bool = False) -> list[Any]:
+        """Return the rows whose columns have some values."""
+        condition = " AND ".join(f"{name} = ?" for name in where) or "1 = 1"
+        statement = f"SELECT * FROM {table} WHERE {condition}"  # noqa: S608  names of this package
+        return self.rows(statement + self.locks * lock, *where.values())
 
     def locked(
         self, table: str, fresh: Mapping[Any, Sequence[object]], also: Sequence[object] = ()
@@ -174,9 +180,6 @@ class Rows:
             also: ids of rows that are read only.
         """
         return self.find(table, [*fresh, *also])
-
-    def check(self, row_id: bytes) -> None:
-        """Raise if rows with ids like this one are missing or older than the rest."""
 
     def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         """Insert or replace rows; entries are inserted only."""
@@ -193,7 +196,6 @@ class Rows:
         return int(self.row("SELECT last_insert_rowid()")[0])
 
     def drop(self, table: str, ids: Sequence[object]) -> None:
-        """Delete rows."""
         self.many(f"DELETE FROM {table} WHERE {TABLES[table].key} = ?", [(each,) for each in ids])  # noqa: S608
 
     def drop_entries(self, conversation: bytes) -> int:
@@ -213,30 +215,82 @@ def seconds_of(reading: float) -> int:
 # ---- in memory ----
 
 
-class MemoryStore(SQLite):
+class MemoryRows(Rows):
+    """Rows in dictionaries: id -> row."""
+
+    def __init__(self, tables: dict[str, dict[Any, Any]], numbers: Iterator[int]) -> None:
+        self._tables, self._numbers = tables, numbers
+        self._before: list[tuple[str, Any, Any]] = []
+
+    def find(self, table: str, ids: Sequence[Any], *, lock: bool = False) -> dict[Any, Any]:
+        held = self._tables[table]
+        return {each: held[each] for each in ids if each in held}
+
+    def select(self, table: str, where: Mapping[str, object], *, lock: bool = False) -> list[Any]:
+        names = TABLES[table].names
+        wanted = [(names.index(name), value) for name, value in where.items()]
+        rows = self._tables[table].values()
+        return [row for row in rows if all(row[place] == value for place, value in wanted)]
+
+    def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        place = TABLES[table].names.index(TABLES[table].key)
+        for row in rows:
+            self._set(table, row[place], row)
+
+    def add(self, table: str, *values: object) -> int | None:
+        if self.select(table, {"name": values[0]}):
+            return None
+        number = next(self._numbers)
+        self._set(table, number, (number, *values))
+        return number
+
+    def drop(self, table: str, ids: Sequence[object]) -> None:
+        for each in ids:
+            self._set(table, each, None)
+
+    def _set(self, table: str, row_id: Any, row: Any) -> None:
+        held = self._tables[table]
+        self._before.append((table, row_id, held.pop(row_id, None)))
+        if row is not None:
+            held[row_id] = row
+
+    def undo(self) -> None:
+        for each in reversed(list(self._before)):
+            self._set(*each)
+
+
+class MemoryStore:
     """Rows of a ledger in this process, gone with it."""
 
-    shared = False
+    where, shared = "memory", False
 
     def __init__(self) -> None:
-        super().__init__(None, "ledger", LedgerError)
         self._key, self._seen = secret_key(), 0
-        for statement in schema(("account", "charge"), SQLITE):
-            self.rows(statement)
+        self._tables: dict[str, dict[Any, Any]] = {"account": {}, "charge": {}}
+        self._numbers = count(1)
+        self._lock = threading.Lock()
 
     def mac(self, *fields: object) -> bytes:
         return hmac_of(self._key, *fields)
 
     @contextmanager
     def write(self, error: type[SanitizerError], *, durable: bool = True) -> Iterator[Rows]:
-        with self.transaction():
-            yield Rows(self)
+        with self._lock:
+            rows = MemoryRows(self._tables, self._numbers)
+            try:
+                yield rows
+            except BaseException:
+                rows.undo()
+                raise
 
     read = write
 
     def now(self, rows: Any, clock: Callable[[], float] | None) -> int:
         self._seen = max(self._seen, seconds_of(clock() if clock else 0))
         return self._seen
+
+    def close(self) -> None:
+        """Do nothing: there is no file."""
 
 
 # ---- in a file ----
@@ -279,7 +333,7 @@ class Head:
         floor: numbers up to it may be in use by conversations that were forgotten.
         numbers: table -> the last number that a row got.
         held: table -> how many rows there are.
-        sums: XOR of the rows' HMACs, 16 bytes for each bucket.
+        sums: XOR of the rows' HMACs, one for each bucket.
     """
 
     secret: bytes = field(default_factory=secret_key, repr=False)
@@ -288,29 +342,19 @@ class Head:
     floor: int = 0
     numbers: Counter[str] = field(default_factory=Counter)
     held: Counter[str] = field(default_factory=Counter)
-    sums: bytearray = field(default_factory=lambda: bytearray(BUCKETS * TAG_BYTES), repr=False)
+    sums: list[int] = field(default_factory=lambda: [0] * BUCKETS, repr=False)
 
     def encoded(self) -> bytes:
-        """Serialize the head."""
         values = [self.secret.hex(), self.counter, self.seen, self.floor, self.numbers, self.held]
-        return bytes(self.sums) + dumped(values)
+        return b"".join(each.to_bytes(TAG_BYTES, "big") for each in self.sums) + dumped(values)
 
     @classmethod
     def decoded(cls, plain: bytes) -> Self:
-        """Restore a head from what `encoded` returned."""
         at = BUCKETS * TAG_BYTES
         secret, counter, seen, floor, numbers, held = json.loads(plain[at:])
+        sums = [int.from_bytes(plain[i : i + TAG_BYTES], "big") for i in range(0, at, TAG_BYTES)]
         counts = Counter(numbers), Counter(held)
-        return cls(bytes.fromhex(secret), counter, seen, floor, *counts, bytearray(plain[:at]))
-
-    def sum_of(self, bucket: int) -> bytes:
-        """Return the XOR of the HMACs of all rows in a bucket."""
-        return bytes(self.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES])
-
-    def toggle(self, bucket: int, tag: bytes) -> None:
-        """Add a row's HMAC to its sum, or take it out again: XOR does both."""
-        mixed = bytes(a ^ b for a, b in zip(self.sum_of(bucket), tag, strict=True))
-        self.sums[bucket * TAG_BYTES : (bucket + 1) * TAG_BYTES] = mixed
+        return cls(bytes.fromhex(secret), counter, seen, floor, *counts, sums)
 
 
 class CheckedRows(Rows):
@@ -341,8 +385,8 @@ class CheckedRows(Rows):
                 )
                 n_rows += len(found)
                 for row in found:
-                    total ^= int.from_bytes(self._tag(table, row), "big")
-        if total.to_bytes(TAG_BYTES, "big") != self.head.sum_of(bucket):
+                    total ^= self._tag(table, row)
+        if total != self.head.sums[bucket]:
             raise self._store.damaged("rows are missing or older than the rest")
         self._checked.add(bucket)
         return n_rows
@@ -359,6 +403,11 @@ class CheckedRows(Rows):
             if isinstance(each, bytes):
                 self.check(each)
         return super().find(table, ids)
+
+    def select(self, table: str, where: Mapping[str, object], *, lock: bool = False) -> list[Any]:
+        if isinstance(row_id := where.get(TABLES[table].tagged[0]), bytes):
+            self.check(row_id)
+        return super().select(table, where)
 
     def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         if table == "entry":
@@ -396,13 +445,14 @@ class CheckedRows(Rows):
         return n
 
     def _toggle(self, table: str, row: Any) -> None:
+        """Add a row's HMAC to its sum, or take it out again: XOR does both."""
         row_id: bytes = row[TABLES[table].tagged[0]]
         self.check(row_id)
-        self.head.toggle(_bucket(row_id), self._tag(table, row))
+        self.head.sums[_bucket(row_id)] ^= self._tag(table, row)
 
-    def _tag(self, table: str, row: Any) -> bytes:
+    def _tag(self, table: str, row: Any) -> int:
         place = (row[name] for name in TABLES[table].tagged)
-        return self._store.mac("tag", table, *place)[:TAG_BYTES]
+        return int.from_bytes(self._store.mac("tag", table, *place)[:TAG_BYTES], "big")
 
 
 def _bucket(row_id: bytes) -> int:
@@ -422,15 +472,17 @@ class SqliteStore(SQLite):
         shared: whether other machines use it too. Then limits are those of a conversation, and a
             charge with a key is joined by whoever tries again.
         patience: seconds that a thread waits for another.
+        secret: key of the message hashes, 32 bytes.
+        mac, seal, open: of the file's keys.
     """
 
     shared = False
-    path: Path
 
     def __init__(self, path: Path, kind: Kind, keys: Callable[[bytes], Keys]) -> None:
         super().__init__(path, kind.noun, kind.error)
         self.kind = kind
         self._counter = 0
+        self._sealed: tuple[object, object] = (b"", b"")  # the head that was verified last
         try:
             with self.failures():
                 self._verify(keys)
@@ -469,28 +521,12 @@ class SqliteStore(SQLite):
         finally:
             unfinished.unlink(missing_ok=True)
 
-    @property
-    def secret(self) -> bytes:
-        """Key of the message hashes, 32 bytes."""
-        return self._secret
-
-    def mac(self, *fields: object) -> bytes:
-        """Return the HMAC-SHA256 of fields whose repr tells them apart, 32 bytes."""
-        return self._keys.mac(*fields)
-
-    def seal(self, plain: bytes, *bound: object) -> tuple[bytes, bytes]:
-        """Encrypt padded content; it opens only with equal `bound` values."""
-        return self._keys.seal(plain, *bound)
-
-    def open(self, seal: object, body: object, *bound: object) -> bytes:
-        """Return the content. Raises if it was not sealed for this place."""
-        return self._keys.open(seal, body, *bound)
-
     @contextmanager
     def read(self, error: type[SanitizerError]) -> Iterator[CheckedRows]:
         """Read rows, all of them of one moment."""
         with self.transaction("DEFERRED"):
-            yield CheckedRows(self, self._head()[0])
+            self._head()
+            yield CheckedRows(self, self._verified)
 
     @contextmanager
     def write(self, error: type[SanitizerError], *, durable: bool = True) -> Iterator[CheckedRows]:
@@ -502,7 +538,8 @@ class SqliteStore(SQLite):
         self.check_process()
         with self._lock, self.failures():
             with self.transaction("IMMEDIATE", DURABLE if durable else "NORMAL"):
-                head, before = self._head()
+                before = self._head()
+                head = Head.decoded(before)
                 counter = head.counter
                 yield CheckedRows(self, head)
                 if head.encoded() != before:
@@ -534,14 +571,15 @@ class SqliteStore(SQLite):
         """Return the error that says this file was damaged or edited."""
         return self.kind.error(f"{self.path}: damaged or edited: {what}")
 
-    def _head(self) -> tuple[Head, bytes]:
-        """Return the verified head, and its encoding."""
+    def _head(self) -> bytes:
+        """Return the encoding of the verified head."""
         _, _, seal, body = self._head_row()
-        plain = self.open(seal, body, "head", self.kind.noun, VERSION)
-        head = Head.decoded(plain)
-        if head.counter < self._counter:
+        if (seal, body) != self._sealed:
+            self._encoded = self.open(seal, body, "head", self.kind.noun, VERSION)
+            self._verified, self._sealed = Head.decoded(self._encoded), (seal, body)
+        if self._verified.counter < self._counter:
             raise self.damaged("older than a moment ago")
-        return head, plain
+        return self._encoded
 
     def _head_row(self) -> tuple[Any, Any, Any, Any]:
         heads = self.rows("SELECT salt, key_check, seal, body FROM head LIMIT 2")
@@ -583,14 +621,15 @@ class SqliteStore(SQLite):
         # Deleted rows are overwritten with zeros: `FileVault.forget` promises it.
         self.rows("PRAGMA secure_delete = ON")
         salt, key_check, _, _ = self._head_row()
-        self._keys = keys(salt)
+        own = keys(salt)
+        self.mac, self.seal, self.open = own.mac, own.seal, own.open
         if key_check != self.mac("key check"):
             raise self.kind.error(f"{self.path}: wrong key")
         with self.write(self.kind.error) as rows:
             if len(marked) != MARK_BYTES or int.from_bytes(marked, "big") > rows.head.counter:
                 raise self.damaged("changes are missing that the mark counts")
             rows.check_all()
-            self._secret = rows.head.secret
+            self.secret = rows.head.secret
 
     def _why(self, error: Exception) -> str:
         missing = isinstance(error, FileNotFoundError) and self.path.exists()

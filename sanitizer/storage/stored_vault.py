@@ -11,7 +11,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,11 +24,11 @@ from sanitizer.results import SanitizedText
 from sanitizer.storage.postgres_store import PostgresRows, PostgresStore
 from sanitizer.storage.sealing import decoded, derived_keys, dumped, encoded, key_bytes
 from sanitizer.storage.store import VAULT, Rows, SqliteStore
-from sanitizer.storage.table import Cache, Entries, Originals, Row
+from sanitizer.storage.table import Cache, Entries, Row
 from sanitizer.storage.vault import (
     MAX_ENTRIES,
     MAX_MESSAGES,
-    MemoryVault,
+    Vault,
     check_settings,
     tag_of,
 )
@@ -51,7 +51,6 @@ class _Conversation:
         chain: the chained HMAC that ends with entry n.
         floor: numbers up to it were used in an earlier life.
         entries: its things.
-        is_sure: False while it is read, or holds things that no transaction has committed yet.
         version: of the store when this was last found to be current.
     """
 
@@ -61,11 +60,9 @@ class _Conversation:
     chain: bytes = b""
     floor: int = 0
     entries: Entries = field(default_factory=Entries, repr=False)
-    is_sure: bool = True
     version: int | None = None
 
     def encoded(self) -> bytes:
-        """Serialize what its row holds."""
         numbers = self.entries.numbers
         return dumped([self.life.hex(), self.n, self.chain.hex(), self.floor, numbers])
 
@@ -74,16 +71,16 @@ class _Thread(threading.local):
     """What one thread is doing in `read_once`.
 
     Attributes:
-        seen: what it read there, by conversation; None outside of it.
+        read: the conversations that it has read there; None outside of it.
         ahead: the conversation that its first statement there reads besides what it is for.
     """
 
-    seen: dict[str, _Conversation] | None = None
+    read: set[str] | None = None
     ahead: str | None = None
 
 
-class StoredVault:
-    """What the vaults of all stores share; implements the protocol `Vault`.
+class StoredVault(Vault):
+    """What the vaults of all stores share.
 
     Args:
         store: an open store.
@@ -109,7 +106,7 @@ class StoredVault:
         numbers: str,
     ) -> None:
         check_settings(max_messages, max_entries, numbers)
-        self._store = store
+        self._store, self.secret = store, store.secret
         self._about = about
         self._max_messages, self._max_entries = max_messages, max_entries
         self._apart = numbers == "apart"
@@ -118,12 +115,7 @@ class StoredVault:
         self._locks = [threading.Lock() for _ in range(LOCKS)]
         self._thread = _Thread()
 
-    @property
-    def secret(self) -> bytes:
-        return self._store.secret
-
     def get(self, key: bytes) -> SanitizedText | None:
-        """Return the result kept under a key, as `Vault.get`."""
         with self._store.read(VaultError) as rows:
             return self._found(rows, self._store.mac("message", key))
 
@@ -157,21 +149,17 @@ class StoredVault:
 
     @contextmanager
     def edit(self, conversation: str) -> Iterator[Entries]:
-        """Let one thread change a table, as `Vault.edit`.
-
-        What a ledger of the same store charges in the block is part of its transaction.
-        """
+        """What a ledger of the same store charges in the block is part of its transaction."""
         conversation_id = self._id(conversation)
         rows: Rows | None = None
         with self._alone(conversation):
-            state = self._seen(conversation)
+            state = self._stored(conversation)
             entries = state.entries
             with ExitStack() as stack:
 
                 def make_room(n: int) -> None:
                     nonlocal rows
                     if rows is None:
-                        state.is_sure = False
                         rows = stack.enter_context(self._changing())
                         row = self._row(rows, conversation_id, lock=True)
                         self._load(rows, conversation_id, row, state)
@@ -188,22 +176,6 @@ class StoredVault:
                     self._write(rows, conversation_id, state)
             if rows is not None:
                 self._keep(conversation_id, state)
-                self._see(conversation, state)
-
-    def originals(self, conversation: str) -> Originals:
-        """Return released value -> original, as `Vault.originals`."""
-        with self._alone(conversation):
-            return self._seen(conversation).entries.originals
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        """Return form -> class, as `Vault.known`."""
-        with self._alone(conversation):
-            return self._seen(conversation).entries.kinds(forms)
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        """Return a vault with a copy of one table, as `Vault.scratch`."""
-        with self._alone(conversation):
-            return MemoryVault.of(conversation, self._stored(conversation).entries)
 
     def forget(self, conversation: str) -> None:
         """Remove a conversation's identifiers and messages; its numbers are not used again."""
@@ -252,45 +224,40 @@ class StoredVault:
         finally:
             lock.release()
 
-    def _seen(self, conversation: str) -> _Conversation:
-        """Return a conversation as it is stored, or was when it was read in `read_once`."""
-        found = (self._thread.seen or {}).get(conversation)
-        return found if found and found.is_sure else self._stored(conversation)
-
-    def _see(self, conversation: str, state: _Conversation) -> _Conversation:
-        if self._apart and not state.entries.tag:
-            state.entries.tag = tag_of(self.secret, conversation)
-        if self._thread.seen is not None:
-            self._thread.seen[conversation] = state
-            self._thread.ahead = None
-        return state
-
     def _stored(self, conversation: str) -> _Conversation:
-        """Return a conversation as the store has it now."""
-        conversation_id, version = self._id(conversation), self._store.version()
+        """Return a conversation as it is stored, or was when it was read in `read_once`."""
+        conversation_id, read = self._id(conversation), self._thread.read
         with self._lock:
             state = self._cache.get(conversation_id)
-        if state is None or version is None or state.version != version:
-            with self._store.read(VaultError) as rows:
-                state = self._current(rows, conversation_id, self._row(rows, conversation_id))
-        return self._see(conversation, state)
+        if state is None or not (read and conversation in read):
+            version = self._store.version()
+            if state is None or version is None or state.version != version:
+                with self._store.read(VaultError) as rows:
+                    row = self._row(rows, conversation_id)
+                    state = self._current(rows, conversation, row)
+        if self._apart and not state.entries.tag:
+            state.entries.tag = tag_of(self.secret, conversation)
+        return state
 
-    def _current(self, rows: Rows, conversation_id: bytes, found: Any) -> _Conversation:
+    def _current(self, rows: Rows, conversation: str, found: Any) -> _Conversation:
         """Return the conversation whose row was just read; None if it has none."""
+        conversation_id = self._id(conversation)
         with self._lock:
             state = self._cache.get(conversation_id) or _Conversation()
-        while found is not None:
+        while True:
             try:
                 self._load(rows, conversation_id, found, state)
+                break
             except VaultError:
                 # It may have been forgotten between the two reads.
                 before, found = found, self._row(rows, conversation_id)
-                if found is None or found["seal"] == before["seal"]:
+                if before is None or found is None or found["seal"] == before["seal"]:
                     raise
-            else:
-                self._keep(conversation_id, state)
-                return state
-        return _Conversation()
+        self._keep(conversation_id, state)
+        if self._thread.read is not None:
+            self._thread.read.add(conversation)
+            self._thread.ahead = None
+        return state
 
     def _load(self, rows: Rows, conversation_id: bytes, row: Any, state: _Conversation) -> None:
         """Bring a conversation up to date, reading from the store what it does not have.
@@ -304,7 +271,6 @@ class StoredVault:
             self._cache.pop(conversation_id)
         if row is not None and state.seal == row["seal"] and self._store.shared:
             return  # in a file, the entries that are known may have been deleted meanwhile
-        state.is_sure = False
         life, n, chain, floor, numbers = secret_key().hex(), 0, "", 0, {}
         if row is not None:
             plain = self._store.open(row["seal"], row["body"], "conversation", conversation_id)
@@ -366,15 +332,13 @@ class StoredVault:
         state.seal = sealed[0]
 
     def _keep(self, conversation_id: bytes, state: _Conversation) -> None:
-        state.is_sure = True
-        if state.seal:
-            state.version = self._store.version()
-            with self._lock:
-                self._cache.keep(conversation_id, state, state.n)
+        state.version = self._store.version()
+        with self._lock:
+            self._cache.keep(conversation_id, state, state.n)
 
 
 class FileVault(StoredVault):
-    """Vault in an encrypted file; implements the protocol `Vault`.
+    """Vault in an encrypted file; for the processes of one machine.
 
     Many threads and processes may use one file at once; each process opens its own, after a fork
     again. What a call gives out is on the disk before it returns (WAL, synchronous=FULL): an
@@ -536,8 +500,7 @@ class PostgresVault(StoredVault):
         with self._alone(conversation), self._store.read(VaultError) as rows:
             found = rows.row(_BOTH, *ids)
             row = {"seal": found["its_seal"], "body": found["its_body"]}
-            state = self._current(rows, ids[1], row if row["seal"] is not None else None)
-            self._see(conversation, state)
+            self._current(rows, conversation, row if row["seal"] is not None else None)
         return self._message(found) if found["id"] is not None else None
 
     @contextmanager
@@ -548,11 +511,11 @@ class PostgresVault(StoredVault):
         seen afterwards, as if they had come later.
         """
         thread = self._thread
-        outside, thread.seen, thread.ahead = thread.seen, {}, conversation
+        outside, thread.read, thread.ahead = thread.read, set(), conversation
         try:
             yield
         finally:
-            thread.seen, thread.ahead = outside, None
+            thread.read, thread.ahead = outside, None
 
     def _changing(self) -> AbstractContextManager[PostgresRows]:
         return self._shared.spending(self._about)

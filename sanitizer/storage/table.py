@@ -229,7 +229,6 @@ class Entries:
 
     @classmethod
     def of(cls, rows: Iterable[Row], numbers: Mapping[str, int], tag: int = 0) -> Self:
-        """Return a table from its rows and numbers."""
         entries = cls(numbers=Counter(numbers), tag=tag)
         for row in rows:
             entries.add(row)
@@ -264,7 +263,6 @@ class Entries:
 
     @property
     def drawn(self) -> Mapping[str, float]:
-        """The values that were drawn so far, with the epsilon of each."""
         return self.originals.drawn
 
     def kinds(self, forms: Collection[str]) -> dict[str, str]:
@@ -369,7 +367,6 @@ class Entries:
         return next((each for each in written if each not in self.originals), None)
 
     def add(self, row: Row) -> None:
-        """Keep a form with its value."""
         self.rows.append(row)
         value = Drawn(row.value, row.epsilon) if row.epsilon else row.value
         self.values[row.original, row.place] = value
@@ -431,11 +428,9 @@ class Cache(Generic[Key, Cached]):
         self._n_entries = 0
 
     def get(self, key: Key) -> Cached | None:
-        """Return what is kept of a conversation, if anything is."""
         return self._kept.get(key, (None, 0))[0]
 
     def pop(self, key: Key) -> Cached | None:
-        """Take a conversation out and return it; None if it is not kept."""
         found, n_entries = self._kept.pop(key, (None, 0))
         self._n_entries -= n_entries
         return found
@@ -451,6 +446,5 @@ class Cache(Generic[Key, Cached]):
             self.pop(next(iter(self._kept)))
 
     def clear(self) -> None:
-        """Let go of all."""
         self._kept.clear()
         self._n_entries = 0

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hmac
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
@@ -24,26 +24,25 @@ MAX_ENTRIES = 100_000
 """Identifiers that a vault keeps, unless told otherwise."""
 MAX_CHARS = 50_000_000
 """Characters of all messages together that a MemoryVault keeps, about 100 MB."""
-
-
 NUMBERING = ("apart", "from 1")
 """How the placeholders of a conversation are numbered; see `MemoryVault`."""
 _FIRST_TAG = 10_000
 
 
-_NO_ORIGINALS = Originals()
+class Vault(ABC):
+    """Store of tables and released messages, safe for many threads.
 
+    Attributes:
+        secret: key of the message hashes, 32 bytes.
+    """
 
-class Vault(Protocol):
-    """Store of tables and released messages, safe for many threads."""
+    secret: bytes
 
-    @property
-    def secret(self) -> bytes:
-        """Key of the message hashes, 32 bytes."""
-
+    @abstractmethod
     def get(self, key: bytes) -> SanitizedText | None:
         """Return the result kept under a key, or None. Raises VaultError."""
 
+    @abstractmethod
     def put_first(
         self, key: bytes, result: SanitizedText, conversation: str | None = None
     ) -> SanitizedText:
@@ -56,6 +55,7 @@ class Vault(Protocol):
             VaultError: not writable.
         """
 
+    @abstractmethod
     def edit(self, conversation: str) -> AbstractContextManager[Entries]:
         """Let one thread of all processes at a time look things up in a table and add to it.
 
@@ -77,12 +77,18 @@ class Vault(Protocol):
 
         The mapping may show what is added later.
         """
+        with self.edit(conversation) as table:
+            return table.originals
 
     def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
         """Return form -> class of those forms that are things already. Raises VaultError."""
+        with self.edit(conversation) as table:
+            return table.kinds(forms)
 
     def scratch(self, conversation: str) -> MemoryVault:
         """Return a vault with a copy of one table, for what never leaves. Raises VaultError."""
+        with self.edit(conversation) as table:
+            return MemoryVault.of(conversation, table)
 
 
 class _Messages:
@@ -118,7 +124,7 @@ class _Messages:
         return kept
 
 
-class MemoryVault:
+class MemoryVault(Vault):
     """Vault in this process, gone with it.
 
     Answers of an API have room of their own: however much it writes, no message is forgotten.
@@ -157,13 +163,9 @@ class MemoryVault:
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
         self._n_entries = 0
         self._floor = 0
-        self._secret = secret_key()
+        self.secret = secret_key()
         self._apart = numbers == "apart"
         self._lock = threading.Lock()
-
-    @property
-    def secret(self) -> bytes:
-        return self._secret
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
@@ -209,27 +211,11 @@ class MemoryVault:
             self._floor = max(self._floor, gone.floor_without())
         entries.floor = self._floor
 
-    def originals(self, conversation: str) -> Originals:
-        with self._lock:
-            entries = self._conversations.get(conversation)
-            return entries.originals if entries else _NO_ORIGINALS
-
-    def known(self, conversation: str, forms: Collection[str]) -> dict[str, str]:
-        with self._lock:
-            entries = self._conversations.get(conversation)
-            return entries.kinds(forms) if entries else {}
-
-    def scratch(self, conversation: str) -> MemoryVault:
-        with self._lock:
-            entries = self._conversations.get(conversation) or self._empty(conversation)
-            return MemoryVault.of(conversation, entries)
-
     def _empty(self, conversation: str) -> Entries:
-        return Entries(tag=tag_of(self._secret, conversation) if self._apart else 0)
+        return Entries(tag=tag_of(self.secret, conversation) if self._apart else 0)
 
     @classmethod
     def of(cls, conversation: str, entries: Entries) -> MemoryVault:
-        """Return a vault that holds a copy of one table."""
         vault = cls()
         vault._conversations[conversation] = Entries.of(entries.rows, entries.numbers, entries.tag)
         vault._n_entries = len(entries.rows)

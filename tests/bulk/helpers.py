@@ -74,7 +74,8 @@ def job_of(folder: Path, **changes: Any) -> BulkJob:
 def sums(job: BulkJob) -> tuple[int, int, int]:
     """Return (rows, nano-epsilon of the rows, nano-epsilon of the units) in a job's store."""
     with JobStore(job.store) as store:
-        stored = list(store.all_rows())
+        batches = store._db.rows("SELECT id FROM batch")
+        stored = [row for (number,) in batches for row in store._batch(number)]
         keys = store._db.rows("SELECT count(*) FROM line")[0][0]
         assert keys == len(stored)
         return len(stored), sum(row.nano for row in stored), sum(u.spent for u in store.units())

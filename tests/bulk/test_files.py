@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sanitizer import VaultError
 from sanitizer.bulk import BulkJob, RowSanitizer, engines, restore_files, sanitize_files
-from sanitizer.bulk.files import InputFile, parts_of, plan, read, rewrite
+from sanitizer.bulk.files import InputFile, Part, plan, read, rewrite
 from tests.bulk.helpers import PART_ROWS, job_of, read_rows, rows, sums, write_rows
 
 FORMATS = (".csv", ".jsonl", ".parquet")
@@ -89,7 +89,8 @@ def test_what_is_not_changed_is_read_and_written_as_it_was(
     written = [{"text": text, "other": other} for text, other in some]
     write_rows(source, written)
     files = plan(source, ["text"])
-    texts = [cell for part in parts_of(files) for cell in read(part, ["text"])["text"].to_pylist()]
+    parts = [part for file in files for part in file.parts]
+    texts = [cell for part in parts for cell in read(part, ["text"])["text"].to_pylist()]
     assert texts == [text for text, _ in some]
     rewrite(files, target, ["text"], lambda file, first, columns: columns)
     assert read_rows(target) == written
@@ -100,15 +101,15 @@ def test_what_is_not_changed_is_read_and_written_as_it_was(
 
 def stopping(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Interrupt the work in this process after n parts."""
-    work = engines.PartWorker.__call__
+    work = engines.work_on
     left: Iterator[int] = iter(range(n))
 
-    def stop(self: engines.PartWorker, part: Any) -> int:
+    def stop(rows: RowSanitizer, part: Part) -> int:
         if next(left, None) is None:
             raise KeyboardInterrupt
-        return work(self, part)
+        return work(rows, part)
 
-    monkeypatch.setattr(engines.PartWorker, "__call__", stop)
+    monkeypatch.setattr(engines, "work_on", stop)
 
 
 def test_an_interrupted_job_goes_on_and_leaves_no_half_output(

@@ -23,7 +23,6 @@ QUICK_SCRYPT = 2**4
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work of deriving keys is not the subject here."""
     monkeypatch.setattr("sanitizer.storage.sealing.SCRYPT_N", QUICK_SCRYPT)
-    monkeypatch.setattr("sanitizer.storage.sealing.SCRYPT_N", QUICK_SCRYPT)
 
 
 @pytest.fixture

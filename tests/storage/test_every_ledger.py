@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -26,7 +27,6 @@ from sanitizer.storage.ledger import (
     Ledger,
     MemoryLedger,
     PostgresLedger,
-    Reservation,
     Scope,
 )
 from sanitizer.storage.postgres_store import PostgresStore
@@ -45,13 +45,6 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iter
         yield PostgresLedger(store, clock=clock)
 
 
-def failing(reservation: Reservation, act: Callable[[Reservation], None]) -> None:
-    """A request that fails after `act`."""
-    with reservation:
-        act(reservation)
-        raise KeyError
-
-
 def test_a_reservation_is_charged_until_it_is_settled(ledger: Budgets) -> None:
     ledger.set_limit(TALK, 10.0)
     reservation = ledger.reserve([TALK], 4.0)
@@ -61,27 +54,24 @@ def test_a_reservation_is_charged_until_it_is_settled(ledger: Budgets) -> None:
     assert (balance.limit, balance.spent, balance.reserved, balance.left) == (10.0, 1.5, 0.0, 8.5)
 
 
-def test_release_frees_all_of_it(ledger: Budgets) -> None:
-    ledger.reserve([TALK, DAY], 4.0).release()
-    assert charged(ledger, TALK) == charged(ledger, DAY) == 0.0
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("released", [False, True])
+def test_a_with_block_commits_in_full_unless_it_released(
+    ledger: Budgets, fails: bool, released: bool
+) -> None:
+    def request() -> None:
+        with ledger.reserve([TALK, DAY], 4.0) as reservation:
+            assert (reservation.epsilon, ledger.balance(TALK).reserved) == (4.0, 4.0)
+            if released:
+                reservation.release()
+            if fails:
+                raise KeyError
 
-
-def test_a_with_block_commits_in_full(ledger: Budgets) -> None:
-    with ledger.reserve([TALK], 4.0) as reservation:
-        assert (reservation.epsilon, ledger.balance(TALK).reserved) == (4.0, 4.0)
-    assert (ledger.balance(TALK).spent, ledger.balance(TALK).reserved) == (4.0, 0.0)
-
-
-def test_an_exception_in_a_with_block_stays_charged(ledger: Budgets) -> None:
-    with pytest.raises(KeyError):
-        failing(ledger.reserve([TALK], 4.0), lambda _: None)
-    assert charged(ledger, TALK) == 4.0
-
-
-def test_an_exception_after_a_release_is_free(ledger: Budgets) -> None:
-    with pytest.raises(KeyError):
-        failing(ledger.reserve([TALK], 4.0), lambda reservation: reservation.release())
-    assert charged(ledger, TALK) == 0.0
+    with pytest.raises(KeyError) if fails else nullcontext():
+        request()
+    for scope in (TALK, DAY):
+        balance = ledger.balance(scope)
+        assert (balance.spent, balance.reserved) == (0.0 if released else 4.0, 0.0)
 
 
 @pytest.mark.parametrize("first", ["commit", "release"])
@@ -194,6 +184,21 @@ def test_every_scope_is_charged_or_none(ledger: Budgets) -> None:
     with pytest.raises(BudgetExceeded, match=r"the team budget has 1 of 3 left"):
         ledger.reserve([ADA, TEAM, DAY], 2.0)
     assert (charged(ledger, ADA), charged(ledger, TEAM), charged(ledger, DAY)) == (2.0, 2.0, 0.0)
+
+
+def test_what_fails_half_way_charges_nothing(
+    ledger: Budgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.reserve([TALK], 2.0).commit()
+
+    def failing(*_: object) -> None:  # the accounts are raised by then
+        raise KeyError
+
+    with monkeypatch.context() as broken:
+        broken.setattr("sanitizer.storage.ledger._Charge", failing)
+        with pytest.raises(KeyError):
+            ledger.reserve([TALK, ADA, DAY], 1.0)
+    assert (charged(ledger, TALK), charged(ledger, ADA), charged(ledger, DAY)) == (2.0, 0.0, 0.0)
 
 
 def test_a_limit_of_a_kind_holds_for_all_without_one_of_their_own(ledger: Budgets) -> None:

@@ -61,14 +61,6 @@ def test_everything_is_there_after_reopening(
         assert again.get(text.encode("utf-8", "surrogatepass")) == kept
 
 
-def test_numbers_go_on_after_reopening(vault_path: Path) -> None:
-    for number in range(1, 4):
-        with FileVault(vault_path, KEY) as vault:
-            assert placeholders(vault, "c", [("EMAIL", f"{number}@example.org")]) == [
-                f"<EMAIL_{number}>"
-            ]
-
-
 @pytest.mark.parametrize("limit", ["_most", "_most_entries"])
 def test_more_conversations_than_the_cache_holds(
     vault: FileVault, monkeypatch: pytest.MonkeyPatch, limit: str
