@@ -26,7 +26,8 @@ from benchmarks.frontier.groups import Group, Logits, Place, Tokens
 from benchmarks.frontier.mechanisms import Subject, draws
 from sanitizer.lm import Row, centred_rows
 from sanitizer.pipeline import Choices
-from sanitizer.risk import Vocabulary, guessed, rouge_l
+from sanitizer.risk.attacks import rouge_l
+from sanitizer.risk.posterior import Vocabulary, guessed
 
 EXACT = ("cosine", "kept", "knn_1", "knn_10", "plausibility")
 DRAWN = ("rouge_l", "sentence_cosine", "accuracy")

@@ -26,7 +26,7 @@ from sanitizer import Cape, Policy, Sanitizer
 from sanitizer.detect import class_members
 from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.results import SanitizedText
-from sanitizer.risk import Rate
+from sanitizer.risk.attacks import Rate
 from sanitizer.wire import Filter
 
 EPSILON = 1.0

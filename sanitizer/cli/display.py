@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sanitizer.results import Record, SanitizedText
-    from sanitizer.risk import (
-        Advice,
-        AdviceSetting,
-        AttackReport,
-        AuditReport,
-        ClassAdvice,
-        Evaluation,
-        Rate,
-    )
+    from sanitizer.risk import Advice, AttackReport, AuditReport, ClassAdvice, Evaluation
+    from sanitizer.risk.advice import AdviceSetting
+    from sanitizer.risk.attacks import Rate
     from sanitizer.synthesis import SynthesizedText
 
 WIDTH = 100
@@ -238,7 +232,7 @@ def describe_audit(report: AuditReport) -> str:
 
 def attack_text(report: AttackReport) -> str:
     """Return a report of attacks in lines, which hold no text of the prompts."""
-    from sanitizer.risk import PUBLISHED
+    from sanitizer.risk.attacks import PUBLISHED
 
     texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
     words = f"{report.n_words} private words of {texts}, {report.n_trials} draws of each"
@@ -359,7 +353,7 @@ def class_advice_text(advice: ClassAdvice) -> str:
 
 def evaluation_text(report: Evaluation) -> str:
     """Return what was measured on labelled texts: a line, and a Markdown table."""
-    from sanitizer.risk import MEASURES
+    from sanitizer.risk.evaluation import MEASURES
 
     columns = {"all": report.counts}
     if len(report.languages) > 1:

@@ -70,8 +70,8 @@ def audit(
     """Compute the exact epsilon of a setting by enumerating all inputs."""
     from sanitizer.cli.display import describe_audit
     from sanitizer.progress import progress_bar
-    from sanitizer.risk import EXAMPLE, EXAMPLE_POSITION, domain
     from sanitizer.risk import audit as run_audit
+    from sanitizer.risk.exact_audit import EXAMPLE, EXAMPLE_POSITION, domain
 
     sanitizer = build_sanitizer(setting)
     text, default = (EXAMPLE, EXAMPLE_POSITION) if file is None else (read_file(file), 0)

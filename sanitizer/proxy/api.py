@@ -443,18 +443,6 @@ class Api:
         else:
             await call.send({"type": "http.response.body", "body": last})
 
-    async def _events(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> bytes:
-        """Pass on all events; return the last bytes, which end the stream."""
-        events = exchange.stream(begun.content_type)
-        try:
-            return await self._passed_on(call, events, begun)
-        except BaseException:
-            try:  # an application may send back what came of it
-                await self.workers.run(0, events.leave)
-            except Exception as error:
-                log_failure(error)
-            raise
-
     async def _passed_on(self, call: Call, events: EventStream, begun: UpstreamAnswer) -> bytes:
         loop, seconds = asyncio.get_running_loop(), self.settings.timeout
         begins = True

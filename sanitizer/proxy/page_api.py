@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -307,14 +308,8 @@ def binomial_range(n: int, p: float) -> tuple[int, int]:
     if n > 1000:  # the normal distribution is near enough, and powers would vanish
         half = 1.96 * sqrt(n * p * (1 - p))
         return max(0, floor(n * p - half)), min(n, ceil(n * p + half))
-    below, low = 0.0, None
-    for k in range(n + 1):
-        below += comb(n, k) * p**k * (1 - p) ** (n - k)
-        if low is None and below > 0.025:
-            low = k
-        if below >= 0.975:
-            return low or 0, k
-    return low or 0, n
+    below = np.cumsum([comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
+    return int(np.searchsorted(below, 0.025, "right")), min(n, int(np.searchsorted(below, 0.975)))
 
 
 class _Cancelled(Exception):

@@ -32,7 +32,6 @@ from sanitizer.risk.posterior import (
     CANDIDATES,
     CANDIDATES_PUBLISHED,
     Likelihoods,
-    Nearest,
     Prior,
     SameNumbers,
     Trials,
@@ -338,7 +337,6 @@ class _Attacker:
         model, pieces = self._loaded.model, self._loaded.pieces
         self._likelihoods = Likelihoods(self._loaded.engine, sanitizer.mechanism, model, pieces)
         self._vocabulary = Vocabulary(model)
-        self._nearest = Nearest(model, self._vocabulary)
         self.rouge: list[float] = []
 
     def attack(self, text: str, advance: Callable[[int], None]) -> Iterator[_Found]:
@@ -350,7 +348,7 @@ class _Attacker:
         model, private = self._loaded.model, [unit.text for unit in masked.words]
         logits = public_logits(model, self._loaded.pieces, masked)
         priors = {
-            word: self._nearest.prior(logits[word], private[word], self._candidates)
+            word: self._vocabulary.prior(logits[word], private[word], self._candidates)
             for word in masked.drawn
         }
         trials = Trials(self._sanitizer, self._likelihoods, priors, self._source)
@@ -370,7 +368,7 @@ class _Attacker:
             yield _Found(
                 n_distinct=len(set(outputs)),
                 kept=np.array([output.lower() == original.lower() for output in outputs]),
-                near=self._nearest.ranks(original, outputs, private),
+                near=self._vocabulary.ranks(original, outputs, private),
                 inferred=np.array([each[word] for each in ranks]),
                 guesses={
                     sends: _guesses(prior, logs, sends)

@@ -14,7 +14,7 @@ from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.engines import WordMechanism
 from sanitizer.privacy.dyntext import DynText
 from sanitizer.risk.attacks import AttackReport, Rate, rouge_l, run_attacks
-from sanitizer.risk.posterior import Nearest, Vocabulary, ceiling, guessed
+from sanitizer.risk.posterior import Vocabulary, ceiling, guessed
 from sanitizer.testing.models import SeededSource, ToyBackbone
 from tests.risk.conftest import bumpy, likelihoods, shouting
 
@@ -56,7 +56,7 @@ class TestReport:
     ) -> None:
         mechanism, word, scores = Cape(4.0), "London", bumpy(1, len(toy.outputs))[0]
         found = attacked(mechanism, toy, "We met in London.", trials=300, seed=2)
-        prior = Nearest(toy, vocabulary).prior(scores, word)
+        prior = vocabulary.prior(scores, word)
         exact = guessed(prior, likelihoods(mechanism, toy, pieces).table(prior.words, scores)).sum()
         assert found.n_words == 1
         assert found.posterior.success.low <= exact <= found.posterior.success.high
