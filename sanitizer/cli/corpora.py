@@ -21,7 +21,6 @@ from sanitizer.cli.options import (
     build_sanitizer,
     choice,
     command,
-    context_option,
     file_option,
     flag,
     ledger_option,
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     default="stop",
 )
 @setting_options
-@context_option
 @choice(
     "--engine",
     "what spreads the rows (default: local processes)",

@@ -17,7 +17,6 @@ from sanitizer.cli.options import (
     TextCommand,
     build_sanitizer,
     command,
-    context_option,
     file_option,
     flag,
     is_file_name,
@@ -58,8 +57,6 @@ def count(value: str) -> int | None:
     "sanitizer audit --variant published --inputs 500",
 )
 @measured_options
-@context_option
-@model_option
 @file_option("-f --file", "a text with private words; default an example")
 @option("--position", "which private word of the text, from 0", type=int)
 @option("--inputs", "all (default), or how many, evenly spaced", "N", type=count)
@@ -95,8 +92,6 @@ def _texts(text: str | None, file: Path | None, lines: bool) -> list[str]:
     cls=TextCommand,
 )
 @measured_options
-@context_option
-@model_option
 @_texts_options
 @option("--trials", "draws of each text (default 100)", "N", default=100)
 def attack(

@@ -95,7 +95,6 @@ words_policy_option = option(
 model_option = file_option(
     "--model", "another masked model on this machine", "FOLDER", callback=_folder
 )
-context_option = choice("--context", "what the model reads (cape)", "released original")
 _mechanism_options = together(
     choice("--mechanism", "default: cape, or as the policy file says", "cape dyntext"),
     choice(
@@ -112,9 +111,10 @@ _mechanism_options = together(
     choice("--profile", "shape of the weights (cape)", "staircase geometric prior medoids"),
     option("--steps n_steps", "groups of words drawn in turn (cape)", "N", type=int),
     flag("--consistent", "one draw per distinct word"),
+    choice("--context", "what the model reads (cape)", "released original"),
 )
 setting_options = together(policy_option, _mechanism_options)
-measured_options = together(words_policy_option, _mechanism_options)
+measured_options = together(words_policy_option, _mechanism_options, model_option)
 json_option = flag("--json as_json", "print JSON")
 ledger_option = file_option("--ledger", f"charge this ledger (key in ${LEDGER_KEY})")
 vault_option = file_option(
@@ -124,6 +124,7 @@ vault_option = file_option(
 budget_option = option(
     "--budget", "refuse what would spend more epsilon than this in all", "EPSILON", type=float
 )
+store_options = together(vault_option, ledger_option, budget_option)
 conversation_option = option(
     "--conversation", "name of the conversation, for ledger and vault", "NAME", default=""
 )
@@ -143,10 +144,10 @@ def examples(*lines: str) -> str:
 
 
 def command(
-    about: str, *lines: str, cls: type[click.Command] = click.Command
+    about: str, *lines: str, cls: type[click.Command] = click.Command, **more: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command: a line about it, and examples."""
-    return click.command(cls=cls, short_help=about, epilog=examples(*lines))
+    return click.command(cls=cls, short_help=about, epilog=examples(*lines), **more)
 
 
 class TextCommand(click.Command):
@@ -183,7 +184,7 @@ def build_sanitizer(options: Mapping[str, Any], **more: Any) -> Sanitizer:
     """Return the Sanitizer that the options of a command describe.
 
     Args:
-        options: values of `setting_options`, and of "context" and SANITIZER_OPTIONS if they are
+        options: values of `setting_options`, and of SANITIZER_OPTIONS if they are
             there; of ledger and vault, their files.
         more: of the same, which come first.
 

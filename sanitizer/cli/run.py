@@ -22,65 +22,52 @@ import click
 
 from sanitizer.cli.api import check_libraries, conversation_key
 from sanitizer.cli.options import (
-    budget_option,
     build_sanitizer,
-    context_option,
-    examples,
-    ledger_option,
+    command,
+    flag,
     model_option,
     open_vault,
+    option,
     setting_options,
-    vault_option,
+    store_options,
 )
+from sanitizer.cli.sealed import NOT_FOUND, NOT_RUNNABLE, Sealed
 
 if TYPE_CHECKING:
-    from sanitizer.cli.sealed import Sealed
     from sanitizer.proxy import Gate
     from sanitizer.storage import Entries, Vault
 
-NOT_FOUND, NOT_RUNNABLE = 127, 126
-"""Exit statuses, as shells have them."""
 START_SECONDS = 60.0
 MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 
 
-@click.command(
-    short_help="run a program with the proxy between it and its API",
+@command(
+    "run a program with the proxy between it and its API",
+    "sanitizer run -- python my_script.py",
+    "sanitizer run --policy identifiers -- claude",
+    "sanitizer run --upstream http://127.0.0.1:11434/v1 -- ./chat.sh",
     context_settings={"allow_interspersed_args": False},
-    epilog=examples(
-        "sanitizer run -- python my_script.py",
-        "sanitizer run --policy identifiers -- claude",
-        "sanitizer run --upstream http://127.0.0.1:11434/v1 -- ./chat.sh",
-    ),
 )
-@click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
-@click.option(
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
+@option(
     "--upstream",
-    metavar="URL",
-    multiple=True,
-    help="base URL of an API; NAME=URL for one of anthropic, gemini, ollama and azure"
+    "base URL of an API; NAME=URL for one of anthropic, gemini, ollama and azure"
     " (default: $OPENAI_BASE_URL and the like, or the vendor's)",
+    "URL",
+    multiple=True,
 )
-@click.option(
-    "--sealed",
-    is_flag=True,
-    help="run it in a network of its own, from which only the proxy can be reached (Linux)",
-)
-@click.option(
+@flag("--sealed", "run it in a network of its own, from which only the proxy is reached (Linux)")
+@flag(
     "--unprotected",
-    is_flag=True,
-    help="run it even if nothing of it can be covered, and refuse no hosts of known APIs",
+    "run it even if nothing of it can be covered, and refuse no hosts of known APIs",
 )
 @setting_options
-@context_option
 @model_option
-@budget_option
-@ledger_option
-@vault_option
-@click.option("--reveal", is_flag=True, help="list at the end what left in place of what")
-@click.option("--quiet", is_flag=True, help="say nothing at the start and at the end")
+@store_options
+@flag("--reveal", "list at the end what left in place of what")
+@flag("--quiet", "say nothing at the start and at the end")
 def run(
-    command: tuple[str, ...],
+    words: tuple[str, ...],
     upstream: tuple[str, ...],
     sealed: bool,
     unprotected: bool,
@@ -98,20 +85,19 @@ def run(
     by flags. Connections to hosts of known APIs are refused otherwise, for all programs that mind
     HTTPS_PROXY; with --sealed, for all.
     """
-    if not command:
+    if not words:
         raise ValueError("say what to run: sanitizer run -- COMMAND")
     if sealed and unprotected:
         raise ValueError("--sealed lets nothing leave unprotected: leave out --unprotected")
     check_libraries()
     from sanitizer.cli.programs import LOGINS, OPENAI, Plan, own_urls
-    from sanitizer.cli.sealed import Sealed
     from sanitizer.proxy import Gate, ProxySettings, create_app
 
-    plan = Plan.of(command, os.environ, own_urls(upstream))
+    plan = Plan.of(words, os.environ, own_urls(upstream))
     if plan.why_not and not unprotected:
         raise ValueError(f"{plan.why_not}; to run it all the same: --unprotected")
-    if not _is_there(command[0]):
-        click.echo(f"sanitizer run: error: {_named(command)} was not found", err=True)
+    if not _is_there(words[0]):
+        click.echo(f"sanitizer run: error: {_named(words)} was not found", err=True)
         return NOT_FOUND
     settings = ProxySettings(OPENAI.url, page=False, mounts=plan.mounts)
     sanitizer = build_sanitizer(setting, conversation="run", budget=budget, ledger=ledger)
@@ -128,7 +114,7 @@ def run(
         _serving(seen, gate, room.sockets if room else None) as (url, way_out),
     ):
         if not quiet:
-            click.echo(plan.told(_named(command), sealed, unprotected), err=True)
+            click.echo(plan.told(_named(words), sealed, unprotected), err=True)
         status = _run(plan.command(url), plan.environment(url, way_out), room)
     not_started = status in (NOT_FOUND, NOT_RUNNABLE) and not seen.n_requests
     if not (quiet or not_started):
