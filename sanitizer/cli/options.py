@@ -213,7 +213,7 @@ def build_sanitizer(options: Mapping[str, Any], **more: Any) -> Sanitizer:
     return Sanitizer(mechanism, policy, **own)
 
 
-def _key(name: str, whose: str) -> str:
+def key_of(name: str, whose: str) -> str:
     """Return a key from the environment; raise ValueError if it is not set, or short."""
     key = os.environ.get(name, "")
     if len(key) < LEAST_KEY:
@@ -225,7 +225,7 @@ def open_vault(path: Path, create: bool = True) -> FileVault:
     """Open the vault in a file, with the key from the environment."""
     from sanitizer.storage import FileVault
 
-    _key(VAULT_KEY, "vault")
+    key_of(VAULT_KEY, "vault")
     return FileVault(path, create=create)
 
 
@@ -233,7 +233,7 @@ def open_ledger(path: Path, create: bool = False) -> Ledger:
     """Open the ledger in a file, with the key from the environment."""
     from sanitizer.storage import Ledger
 
-    key = _key(LEDGER_KEY, "ledger").encode()
+    key = key_of(LEDGER_KEY, "ledger").encode()
     if create:
         return Ledger.create(path, key)
     if not path.exists():

@@ -20,9 +20,8 @@ import click
 
 from sanitizer.cli.api import chat, serve
 from sanitizer.cli.corpora import bulk, synthesize
-from sanitizer.cli.corrections import corrections
-from sanitizer.cli.kinds import kinds
-from sanitizer.cli.measure import advise, attack, audit, budget, evaluate, models
+from sanitizer.cli.manage import budget, corrections, kinds, models
+from sanitizer.cli.measure import advise, attack, audit, evaluate
 from sanitizer.cli.options import (
     INTERRUPTED,
     STANDARD_OUTPUT,
