@@ -115,7 +115,6 @@ class Failure:
     """Reason why a request was not answered.
 
     Attributes:
-        status: status of the answer.
         message: what happened, in words that hold no text of the request.
         code: a short fixed word, for metrics too.
         retry: True if the same request may succeed soon.

@@ -79,10 +79,8 @@ class Listener:
     ValueError: host 192.0.2.7 can be reached from other machines; if you mean it, add --expose
 
     Attributes:
-        host: name or address to listen on.
-        port: port to listen on; 0 takes a free one.
-        certfile: PEM certificate, to serve https.
-        keyfile: PEM key of the certificate, if it is not in the same file.
+        port: 0 takes a free one.
+        certfile, keyfile: PEM certificate, to serve https, and its key if that is in another file.
         exposed: True if the host may be one that other machines reach; needs a token.
         connections: connections open at once. On a few more only probes are answered, and others
             told to come back; still further ones are closed.
@@ -166,8 +164,6 @@ def run(
     http://127.0.0.1
 
     Args:
-        app: ASGI application, as `create_app` returns it.
-        listener: address and limits of connections.
         announce: called with the URL once it can be reached.
         reload: called in a thread of its own at SIGHUP.
         sock: the listening socket, if it is open already.
@@ -250,10 +246,6 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
 
     They are the number of connections, and the time and size of a request's head. A connection
     that sends a head slowly, or nothing, would stay open for ever otherwise.
-
-    Args:
-        most: connections open at once.
-        head_seconds: seconds within which the head of a request must arrive.
     """
     base: Any = AutoHTTPProtocol
 
