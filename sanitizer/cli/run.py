@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -15,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from socket import socket
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -34,10 +32,8 @@ from sanitizer.cli.options import (
 from sanitizer.cli.sealed import NOT_FOUND, NOT_RUNNABLE, Sealed
 
 if TYPE_CHECKING:
-    from sanitizer.proxy import Gate
     from sanitizer.storage import Entries, Vault
 
-START_SECONDS = 60.0
 MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 
 
@@ -91,7 +87,7 @@ def run(
         raise ValueError("--sealed lets nothing leave unprotected: leave out --unprotected")
     check_libraries()
     from sanitizer.cli.programs import LOGINS, OPENAI, Plan, own_urls
-    from sanitizer.proxy import Gate, ProxySettings, create_app
+    from sanitizer.proxy import Gate, Listener, ProxySettings, create_app, serving
 
     plan = Plan.of(words, os.environ, own_urls(upstream))
     if plan.why_not and not unprotected:
@@ -109,10 +105,17 @@ def run(
     )
     seen = Traffic(app, watched.originals_of)
     gate = Gate(() if unprotected else plan.refused, LOGINS, sealed)
+    listener = Listener(port=0)
     with (
         Sealed() if sealed else nullcontext() as room,
-        _serving(seen, gate, room.sockets if room else None) as (url, way_out),
+        ExitStack() as stack,
     ):
+        inside, outside = [
+            stack.enter_context(each)
+            for each in (room.sockets if room else (listener.open(), listener.open()))
+        ]
+        way_out = listener.url(outside.getsockname()[1])
+        url = stack.enter_context(serving(seen, listener, inside, lambda: gate.serve(outside)))
         if not quiet:
             click.echo(plan.told(_named(words), sealed, unprotected), err=True)
         status = _run(plan.command(url), plan.environment(url, way_out), room)
@@ -128,42 +131,6 @@ def run(
         for value, original in sorted(watched.pairs.items()):
             click.echo(f"  {safe(value)}  was  {safe(original)}", err=True)
     return status
-
-
-# ---- the proxy, in a thread ----
-
-
-@contextmanager
-def _serving(app: Any, gate: Gate, sockets: Sequence[socket] | None) -> Iterator[tuple[str, str]]:
-    """Serve meanwhile, on free ports of this machine unless on given sockets; yield both URLs.
-
-    Raises:
-        ValueError: it does not start.
-    """
-    from sanitizer.proxy import Listener, make_server
-
-    listener, ready = Listener(port=0), threading.Event()
-    with ExitStack() as stack:
-        inside, outside = [
-            stack.enter_context(each) for each in sockets or (listener.open(), listener.open())
-        ]
-        server = make_server(app, listener, ready.set)
-
-        async def serve() -> None:
-            passing = asyncio.create_task(gate.serve(outside))
-            await server.serve(sockets=[inside])
-            passing.cancel()
-
-        # Signals are the main thread's, and go on to the command.
-        thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
-        thread.start()
-        if not ready.wait(START_SECONDS):
-            raise ValueError("the proxy did not start")
-        try:
-            yield listener.url(inside.getsockname()[1]), listener.url(outside.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join(START_SECONDS)
 
 
 def _named(command: Sequence[str]) -> str:
