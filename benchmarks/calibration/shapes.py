@@ -39,7 +39,7 @@ from models.build.fetch import CACHE
 from sanitizer.lm import OnnxMaskedLM, WordPieces, batches, centred_rows, rows
 from sanitizer.pipeline import Sanitizer, WordSpace
 from sanitizer.privacy import Cape
-from sanitizer.risk import Likelihood, Nearest, Prior, Vocabulary, guessed
+from sanitizer.risk.posterior import Likelihood, Prior, Vocabulary, guessed
 
 BEFORE = {
     5.0: (100, 3),
@@ -150,12 +150,12 @@ class Bench:
 
     def __init__(self, model: OnnxMaskedLM, texts: Sequence[str]) -> None:
         self._model = model
-        nearest = Nearest(model, Vocabulary(model))
+        vocabulary = Vocabulary(model)
         each = [cases([text], model) for text in texts]
         self.cases = [case for some in each for case in some]
         self.sentence = [i for i, some in enumerate(each) for _ in some]
         self.priors = [
-            nearest.prior(case.released, case.word, CANDIDATES) if i % EVERY == 0 else None
+            vocabulary.prior(case.released, case.word, CANDIDATES) if i % EVERY == 0 else None
             for i, case in enumerate(self.cases)
         ]
         self._pieces = WordPieces(model.folder / "tokenizer.json")

@@ -21,7 +21,7 @@ from benchmarks.frontier.groups import Group, Tools
 from benchmarks.frontier.mechanisms import Logits, Makers, exact_epsilon
 from models.build.fetch import CACHE
 from sanitizer import Sanitizer
-from sanitizer.risk import domain
+from sanitizer.risk.exact_audit import domain
 
 CLOSE = 0.005  # nats: an exact epsilon this near to the wanted one is as wanted
 N_ROUNDS = 6  # of solving for it

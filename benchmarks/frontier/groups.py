@@ -15,7 +15,7 @@ from benchmarks.common.sentences import SentenceEncoder, Sentiment
 from models.build.fetch import CACHE
 from sanitizer.lm import Batch, MaskedLM, Row, WordPieces, WordTable, batches, centred_rows
 from sanitizer.pipeline import MaskedText, Sanitizer
-from sanitizer.risk import Nearest, Prior, SameNumbers, Vocabulary, public_logits
+from sanitizer.risk.posterior import Prior, SameNumbers, Vocabulary, public_logits
 
 Logits = NDArray[np.float32]
 Hits = NDArray[np.bool_]
@@ -97,10 +97,6 @@ class Tools:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         return Vocabulary(self.model)
-
-    @cached_property
-    def near(self) -> Nearest:
-        return Nearest(self.model, self.vocabulary)
 
     def scored(self, rows: Sequence[Row]) -> Iterator[tuple[Batch, Logits]]:
         """Rows of like lengths together, each batch with its scores over all tokens, float32 [n,
@@ -196,9 +192,7 @@ class Group:
         ]
 
     def _prior(self, released: Logits, word: str) -> Prior:
-        return self.tools.vocabulary.prior(
-            released, word, LIKELY, self.tools.near.places(word, NEAR)
-        )
+        return self.tools.vocabulary.prior(released, word, (LIKELY, NEAR))
 
 
 def _spaced(n: int, wanted: int) -> Places:

@@ -26,7 +26,8 @@ from benchmarks.frontier.groups import Group, Logits, Place, Tokens
 from benchmarks.frontier.mechanisms import Subject, draws
 from sanitizer.lm import Row, centred_rows
 from sanitizer.pipeline import Choices
-from sanitizer.risk import Vocabulary, guessed, rouge_l
+from sanitizer.risk.posterior import Vocabulary, guessed
+from sanitizer.text import word_spans
 
 EXACT = ("cosine", "kept", "knn_1", "knn_10", "plausibility")
 DRAWN = ("rouge_l", "sentence_cosine", "accuracy")
@@ -190,3 +191,26 @@ def rank(vocabulary: Vocabulary, scores: Logits, word: str) -> int:
         return len(vocabulary.words)
     above = int((scores > scores[vocabulary.fold == own].max()).sum())
     return above if above > FEW else vocabulary.rank(scores, word)
+
+
+def rouge_l(original: str, released: str) -> float:
+    """Return Rouge-L F1 of two texts, by their longest common subsequence of words, without case.
+
+    Source: Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004).
+
+    >>> rouge_l("We met in Leeds", "we met in Paris")
+    0.75
+    """
+    first, second = (
+        [text[a:b].lower() for a, b in word_spans(text)] for text in (original, released)
+    )
+    if not first or not second:
+        return float(first == second)
+    row = [0] * (len(second) + 1)
+    for word in first:
+        left = diagonal = 0
+        for j, other in enumerate(second, 1):
+            above = row[j]
+            left = diagonal + 1 if word == other else max(left, above)
+            row[j], diagonal = left, above
+    return 2 * row[-1] / (len(first) + len(second))

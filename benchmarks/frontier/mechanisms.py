@@ -26,7 +26,8 @@ from sanitizer.lm import MaskedLM, WordPieces
 from sanitizer.pipeline import engine_for
 from sanitizer.privacy import Cape, DynText, Weights
 from sanitizer.randomness import SYSTEM_RANDOM
-from sanitizer.risk import Extremes, Likelihood, Likelihoods
+from sanitizer.risk.exact_audit import Extremes
+from sanitizer.risk.posterior import Likelihood, Likelihoods
 
 Logits = NDArray[np.float32]
 Distributions = Callable[[Sequence[str], Logits], Iterator[tuple[Places, Weights]]]

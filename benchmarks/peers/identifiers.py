@@ -27,7 +27,7 @@ from benchmarks.common.texts import of_length
 from benchmarks.common.timing import Times, median, ratio
 from benchmarks.peers.tools import OURS
 from models.build.fetch import member
-from sanitizer.risk import Rate
+from sanitizer.risk.attacks import Rate
 
 TYPES: dict[str, dict[str, Collection[str]]] = {
     "CREDIT_CARD": {OURS: ["CARD"], "presidio": ["CREDIT_CARD"], "datafog": ["CREDIT_CARD"]},

@@ -20,7 +20,8 @@ from benchmarks.common.processes import processes
 from sanitizer import Cape, Sanitizer
 from sanitizer.lm import OnnxCausalLM
 from sanitizer.privacy import DynText
-from sanitizer.risk import EXAMPLE, EXAMPLE_POSITION, audit
+from sanitizer.risk import audit
+from sanitizer.risk.exact_audit import EXAMPLE, EXAMPLE_POSITION
 
 NOMINAL = (1.0, 3.0, 6.0, 10.0, 14.0, 20.0)
 POSITIONS = (0, EXAMPLE_POSITION, 2)

@@ -34,9 +34,9 @@ from sanitizer.detect import class_members
 from sanitizer.lm import Models
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.randomness import Source
-from sanitizer.risk import Likelihoods, Prior, Rate, public_logits
+from sanitizer.risk.attacks import Rate
 from sanitizer.risk.classes import distributions
-from sanitizer.risk.posterior import Trials
+from sanitizer.risk.posterior import Likelihoods, Prior, Trials, public_logits
 from sanitizer.storage import MemoryVault
 from sanitizer.testing import SeededSource
 

@@ -205,7 +205,7 @@ class Attack:
         tools, output = self._reader.tools, self._outputs[i]
         text = tools.tokens.texts[int(self._subject.tokens[output])]
         likely = np.argpartition(-mass, LIKELY)[:LIKELY]
-        some = np.union1d(likely, tools.near.places(text, NEAR)).astype(np.intp)
+        some = np.union1d(likely, tools.vocabulary.places(text, NEAR)).astype(np.intp)
         logits = context if self._reads_original else place.logits(self._subject.context)
         table = self._subject.table([tools.vocabulary.words[j] for j in some], logits)
         with np.errstate(divide="ignore"):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from fractions import Fraction
@@ -26,7 +25,7 @@ from sanitizer import Cape, Policy, Sanitizer
 from sanitizer.detect import class_members
 from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.results import SanitizedText
-from sanitizer.risk import Rate
+from sanitizer.risk.attacks import Rate
 from sanitizer.wire import Filter
 
 EPSILON = 1.0
@@ -154,32 +153,23 @@ class Proxied:
     """
 
     def __init__(self, sanitizer: Forced) -> None:
-        from sanitizer.proxy import Listener, ProxySettings, create_app
-        from sanitizer.proxy.server import make_server
+        from sanitizer.proxy import Listener, ProxySettings, create_app, serving
         from sanitizer.testing import RecordingServer
 
         self._api = RecordingServer()
         # Without a tag of each, which tells nothing private, conversations can be compared.
         numbered = sanitizer.derive(vault=_vault())
         app = create_app(numbered, ProxySettings(upstream=self._api.url))
-        listener = Listener(port=0)
-        self._server = make_server(app, listener)
-        self._socket = listener.open()
-        self._url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
-        )
+        self._serving = serving(app, Listener(port=0))
         self._n = 0
 
     def __enter__(self) -> Proxied:
         self._api.__enter__()
-        self._thread.start()
+        self._url = self._serving.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._server.should_exit = True
-        self._thread.join(30)
-        self._socket.close()
+        self._serving.__exit__(None, None, None)
         self._api.__exit__(None, None, None)
 
     def view(self, texts: Sequence[str], source: Any) -> View:

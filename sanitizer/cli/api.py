@@ -25,21 +25,18 @@ from sanitizer.cli.options import (
     LEDGER_KEY,
     URL_HELP,
     VAULT_KEY,
-    budget_option,
     build_sanitizer,
     command,
-    context_option,
     conversation_option,
     decoded,
     file_option,
     flag,
-    ledger_option,
     model_option,
     open_ledger,
     option,
     secret,
     setting_options,
-    vault_option,
+    store_options,
 )
 from sanitizer.errors import BudgetExceeded, SanitizerError
 
@@ -85,11 +82,8 @@ PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
     default=1,
 )
 @setting_options
-@context_option
 @model_option
-@budget_option
-@ledger_option
-@vault_option
+@store_options
 @option("--key-env", "send the upstream the key in $NAME, not the client's", "NAME")
 @option("--token-env", "clients must send the token in $NAME", "NAME")
 @option("--allow-host", "another name of the proxy in Host headers", "NAME", multiple=True)
@@ -322,7 +316,6 @@ def conversation_key() -> bytes | None:
     "sanitizer chat --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY",
 )
 @setting_options
-@context_option
 @option("--upstream", URL_HELP, "URL", required=True)
 @option("--api-model", f"the API's model (default {MODEL})", "NAME", default=MODEL)
 @option("--key-env", "send the API the key in $NAME", "NAME")
@@ -332,9 +325,7 @@ def conversation_key() -> bytes | None:
     "EXTRACTOR",
 )
 @model_option
-@budget_option
-@ledger_option
-@vault_option
+@store_options
 @conversation_option
 @flag("--reveal", "show the private words beside their replacements")
 def chat(upstream: str, api_model: str, key_env: str | None, reveal: bool, **options: Any) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +20,6 @@ from sanitizer.cli.options import (
     build_sanitizer,
     choice,
     command,
-    context_option,
     file_option,
     flag,
     ledger_option,
@@ -61,7 +59,6 @@ if TYPE_CHECKING:
     default="stop",
 )
 @setting_options
-@context_option
 @choice(
     "--engine",
     "what spreads the rows (default: local processes)",
@@ -191,22 +188,15 @@ def synthesize(
     references: Path, field: str | None, query: str, n_texts: int, as_json: bool, **setting: Any
 ) -> None:
     """Write a text like your private documents, with a privacy bound."""
-    from sanitizer.cli.display import describe_synthesis, safe, speed
+    from sanitizer.cli.display import describe_synthesis, safe
     from sanitizer.synthesis import synthesize_batch
 
     documents = _references(references, field)
     are_demonstrations = bool(documents) and isinstance(documents[0], Mapping)
     wanted = _object(query) if are_demonstrations and query.startswith("{") else query
     given = {name: value for name, value in setting.items() if value is not None}
-    times: list[float] = []  # of the first token and the last
-
-    def on_token(_: int) -> None:
-        times[1:] = [time.monotonic()]
-
     try:
-        texts = synthesize_batch(
-            documents, wanted, n_texts, progress=sys.stderr.isatty(), on_token=on_token, **given
-        )
+        texts = synthesize_batch(documents, wanted, n_texts, progress=sys.stderr.isatty(), **given)
     except TypeError as error:
         # The files hold other things than the query or the template is for.
         raise ValueError(str(error)) from None
@@ -214,9 +204,7 @@ def synthesize(
         write("".join(json.dumps(text.as_dict()) + "\n" for text in texts), newline=False)
         return
     write("\n\n".join(safe(text) for text in texts))
-    n_tokens = sum(text.record.n_tokens for text in texts)
-    seconds = times[-1] - times[0] if times else 0.0
-    sys.stderr.write(f"\n{describe_synthesis(texts)}\n{speed(n_tokens, seconds)}")
+    sys.stderr.write(f"\n{describe_synthesis(texts)}\n")
 
 
 def _references(path: Path, field: str | None) -> list[Reference]:

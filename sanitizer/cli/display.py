@@ -13,15 +13,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sanitizer.results import Record, SanitizedText
-    from sanitizer.risk import (
-        Advice,
-        AdviceSetting,
-        AttackReport,
-        AuditReport,
-        ClassAdvice,
-        Evaluation,
-        Rate,
-    )
+    from sanitizer.risk import Advice, AttackReport, AuditReport, ClassAdvice, Evaluation
+    from sanitizer.risk.advice import AdviceSetting
+    from sanitizer.risk.attacks import Rate
     from sanitizer.synthesis import SynthesizedText
 
 WIDTH = 100
@@ -238,8 +232,6 @@ def describe_audit(report: AuditReport) -> str:
 
 def attack_text(report: AttackReport) -> str:
     """Return a report of attacks in lines, which hold no text of the prompts."""
-    from sanitizer.risk import PUBLISHED
-
     texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
     words = f"{report.n_words} private words of {texts}, {report.n_trials} draws of each"
     certified = "certified" if report.certified else "NOT certified"
@@ -251,11 +243,6 @@ def attack_text(report: AttackReport) -> str:
         "masked inference (top 10)": report.inference.top_10,
         "word kept (N_t)": report.retention,
     }
-    published = [
-        f"  {each.mechanism} on {each.data}, {each.measure}, by epsilon: "
-        + ", ".join(f"{epsilon:g}: {value:g}" for epsilon, value in each.values.items())
-        for each in PUBLISHED
-    ]
     return page(
         [
             f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
@@ -267,7 +254,6 @@ def attack_text(report: AttackReport) -> str:
             "",
             *(f"{name:<28}{_rate(rate)}" for name, rate in rates.items()),
             f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
-            f"{'Rouge-L F1 with the text':<28}{report.rouge_l:8.1%}",
             "",
             f"{'best guess, one output':<28}{_rate(found.success)}{_bound(found.success_ceiling)}",
             f"{'  from the context alone':<28}{found.context_alone:8.2%}",
@@ -284,9 +270,6 @@ def attack_text(report: AttackReport) -> str:
                 for each in report.repeated
             ),
             f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
-            "",
-            "published, other data (nominal epsilon as printed; not comparable one to one):",
-            *published,
         ]
     )
 
@@ -359,7 +342,7 @@ def class_advice_text(advice: ClassAdvice) -> str:
 
 def evaluation_text(report: Evaluation) -> str:
     """Return what was measured on labelled texts: a line, and a Markdown table."""
-    from sanitizer.risk import MEASURES
+    from sanitizer.risk.evaluation import MEASURES
 
     columns = {"all": report.counts}
     if len(report.languages) > 1:
@@ -423,16 +406,6 @@ def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
             f"not protected: {record.not_protected}",
         ]
     )
-
-
-def speed(n_tokens: int, seconds: float) -> str:
-    """Return the speed of writing as a line, or "" if it cannot be told.
-
-    The seconds are those between the first token and the last, so that neither reading the
-    references nor the token that follows from it counts.
-    """
-    can_be_told = seconds > 0 and n_tokens > 1
-    return f"{(n_tokens - 1) / seconds:.1f} tokens per second\n" if can_be_told else ""
 
 
 def told(drawn: Mapping[str, str], reveal: bool = False) -> Iterator[str]:

@@ -95,7 +95,6 @@ words_policy_option = option(
 model_option = file_option(
     "--model", "another masked model on this machine", "FOLDER", callback=_folder
 )
-context_option = choice("--context", "what the model reads (cape)", "released original")
 _mechanism_options = together(
     choice("--mechanism", "default: cape, or as the policy file says", "cape dyntext"),
     choice(
@@ -112,9 +111,10 @@ _mechanism_options = together(
     choice("--profile", "shape of the weights (cape)", "staircase geometric prior medoids"),
     option("--steps n_steps", "groups of words drawn in turn (cape)", "N", type=int),
     flag("--consistent", "one draw per distinct word"),
+    choice("--context", "what the model reads (cape)", "released original"),
 )
 setting_options = together(policy_option, _mechanism_options)
-measured_options = together(words_policy_option, _mechanism_options)
+measured_options = together(words_policy_option, _mechanism_options, model_option)
 json_option = flag("--json as_json", "print JSON")
 ledger_option = file_option("--ledger", f"charge this ledger (key in ${LEDGER_KEY})")
 vault_option = file_option(
@@ -124,6 +124,7 @@ vault_option = file_option(
 budget_option = option(
     "--budget", "refuse what would spend more epsilon than this in all", "EPSILON", type=float
 )
+store_options = together(vault_option, ledger_option, budget_option)
 conversation_option = option(
     "--conversation", "name of the conversation, for ledger and vault", "NAME", default=""
 )
@@ -143,10 +144,10 @@ def examples(*lines: str) -> str:
 
 
 def command(
-    about: str, *lines: str, cls: type[click.Command] = click.Command
+    about: str, *lines: str, cls: type[click.Command] = click.Command, **more: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command: a line about it, and examples."""
-    return click.command(cls=cls, short_help=about, epilog=examples(*lines))
+    return click.command(cls=cls, short_help=about, epilog=examples(*lines), **more)
 
 
 class TextCommand(click.Command):
@@ -183,7 +184,7 @@ def build_sanitizer(options: Mapping[str, Any], **more: Any) -> Sanitizer:
     """Return the Sanitizer that the options of a command describe.
 
     Args:
-        options: values of `setting_options`, and of "context" and SANITIZER_OPTIONS if they are
+        options: values of `setting_options`, and of SANITIZER_OPTIONS if they are
             there; of ledger and vault, their files.
         more: of the same, which come first.
 
@@ -212,7 +213,7 @@ def build_sanitizer(options: Mapping[str, Any], **more: Any) -> Sanitizer:
     return Sanitizer(mechanism, policy, **own)
 
 
-def _key(name: str, whose: str) -> str:
+def key_of(name: str, whose: str) -> str:
     """Return a key from the environment; raise ValueError if it is not set, or short."""
     key = os.environ.get(name, "")
     if len(key) < LEAST_KEY:
@@ -224,7 +225,7 @@ def open_vault(path: Path, create: bool = True) -> FileVault:
     """Open the vault in a file, with the key from the environment."""
     from sanitizer.storage import FileVault
 
-    _key(VAULT_KEY, "vault")
+    key_of(VAULT_KEY, "vault")
     return FileVault(path, create=create)
 
 
@@ -232,7 +233,7 @@ def open_ledger(path: Path, create: bool = False) -> Ledger:
     """Open the ledger in a file, with the key from the environment."""
     from sanitizer.storage import Ledger
 
-    key = _key(LEDGER_KEY, "ledger").encode()
+    key = key_of(LEDGER_KEY, "ledger").encode()
     if create:
         return Ledger.create(path, key)
     if not path.exists():

@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from shutil import get_terminal_size
 from typing import Any
 
@@ -19,8 +20,8 @@ import click
 
 from sanitizer.cli.api import chat, serve
 from sanitizer.cli.corpora import bulk, synthesize
-from sanitizer.cli.corrections import corrections
-from sanitizer.cli.measure import advise, attack, audit, budget, evaluate, kinds, models
+from sanitizer.cli.manage import budget, corrections, kinds, models
+from sanitizer.cli.measure import advise, attack, audit, evaluate
 from sanitizer.cli.options import (
     INTERRUPTED,
     STANDARD_OUTPUT,
@@ -191,14 +192,14 @@ def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> N
     context.exit()
 
 
-GROUPS = {
-    "Texts and files": ("demo", "sanitize", "restore"),
-    "APIs and the programs that use them": ("run", "serve", "chat"),
-    "What a setting gives away": ("audit", "attack", "advise", "evaluate"),
-    "Corrections, budgets, models and kinds": ("corrections", "budget", "models", "kinds"),
-    "Many rows, and private documents as examples": ("bulk", "synthesize"),
+GROUPS: dict[str, tuple[click.Command, ...]] = {
+    "Texts and files": (demo, sanitize, restore),
+    "APIs and the programs that use them": (run, serve, chat),
+    "What a setting gives away": (audit, attack, advise, evaluate),
+    "Corrections, budgets, models and kinds": (corrections, budget, models, kinds),
+    "Many rows, and private documents as examples": (bulk, synthesize),
 }
-"""The commands by what they are for, in the order of the help; others come last."""
+"""The commands by what they are for, in the order of the help."""
 
 
 class HelpFormatter(click.HelpFormatter):
@@ -226,13 +227,11 @@ class Program(click.Group):
     context_class = HelpContext
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        grouped = {name for names in GROUPS.values() for name in names}
-        others = tuple(name for name in self.commands if name not in grouped)
-        for title, names in (*GROUPS.items(), ("Others", others)):
-            rows = [(name, self.commands[name].get_short_help_str(100)) for name in names]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(str(each.name), each.get_short_help_str(100)) for each in commands]
+                )
 
 
 @click.group(
@@ -264,9 +263,6 @@ def program(context: click.Context) -> None:
         context.exit(BAD_ARGUMENTS)
 
 
-for _each in (
-    *(demo, sanitize, restore, bulk, run, serve, chat),
-    *(audit, attack, advise, evaluate, corrections, budget, models, kinds, synthesize),
-):
+for _each in chain.from_iterable(GROUPS.values()):
     _each.context_class = HelpContext
     program.add_command(_each)

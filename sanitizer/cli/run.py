@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -15,72 +14,56 @@ from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from socket import socket
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from sanitizer.cli.api import check_libraries, conversation_key
 from sanitizer.cli.options import (
-    budget_option,
     build_sanitizer,
-    context_option,
-    examples,
-    ledger_option,
+    command,
+    flag,
     model_option,
     open_vault,
+    option,
     setting_options,
-    vault_option,
+    store_options,
 )
+from sanitizer.cli.sealed import NOT_FOUND, NOT_RUNNABLE, Sealed
 
 if TYPE_CHECKING:
-    from sanitizer.cli.sealed import Sealed
-    from sanitizer.proxy import Gate
     from sanitizer.storage import Entries, Vault
 
-NOT_FOUND, NOT_RUNNABLE = 127, 126
-"""Exit statuses, as shells have them."""
-START_SECONDS = 60.0
 MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 
 
-@click.command(
-    short_help="run a program with the proxy between it and its API",
+@command(
+    "run a program with the proxy between it and its API",
+    "sanitizer run -- python my_script.py",
+    "sanitizer run --policy identifiers -- claude",
+    "sanitizer run --upstream http://127.0.0.1:11434/v1 -- ./chat.sh",
     context_settings={"allow_interspersed_args": False},
-    epilog=examples(
-        "sanitizer run -- python my_script.py",
-        "sanitizer run --policy identifiers -- claude",
-        "sanitizer run --upstream http://127.0.0.1:11434/v1 -- ./chat.sh",
-    ),
 )
-@click.argument("command", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
-@click.option(
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
+@option(
     "--upstream",
-    metavar="URL",
-    multiple=True,
-    help="base URL of an API; NAME=URL for one of anthropic, gemini, ollama and azure"
+    "base URL of an API; NAME=URL for one of anthropic, gemini, ollama and azure"
     " (default: $OPENAI_BASE_URL and the like, or the vendor's)",
+    "URL",
+    multiple=True,
 )
-@click.option(
-    "--sealed",
-    is_flag=True,
-    help="run it in a network of its own, from which only the proxy can be reached (Linux)",
-)
-@click.option(
+@flag("--sealed", "run it in a network of its own, from which only the proxy is reached (Linux)")
+@flag(
     "--unprotected",
-    is_flag=True,
-    help="run it even if nothing of it can be covered, and refuse no hosts of known APIs",
+    "run it even if nothing of it can be covered, and refuse no hosts of known APIs",
 )
 @setting_options
-@context_option
 @model_option
-@budget_option
-@ledger_option
-@vault_option
-@click.option("--reveal", is_flag=True, help="list at the end what left in place of what")
-@click.option("--quiet", is_flag=True, help="say nothing at the start and at the end")
+@store_options
+@flag("--reveal", "list at the end what left in place of what")
+@flag("--quiet", "say nothing at the start and at the end")
 def run(
-    command: tuple[str, ...],
+    words: tuple[str, ...],
     upstream: tuple[str, ...],
     sealed: bool,
     unprotected: bool,
@@ -98,20 +81,19 @@ def run(
     by flags. Connections to hosts of known APIs are refused otherwise, for all programs that mind
     HTTPS_PROXY; with --sealed, for all.
     """
-    if not command:
+    if not words:
         raise ValueError("say what to run: sanitizer run -- COMMAND")
     if sealed and unprotected:
         raise ValueError("--sealed lets nothing leave unprotected: leave out --unprotected")
     check_libraries()
     from sanitizer.cli.programs import LOGINS, OPENAI, Plan, own_urls
-    from sanitizer.cli.sealed import Sealed
-    from sanitizer.proxy import Gate, ProxySettings, create_app
+    from sanitizer.proxy import Gate, Listener, ProxySettings, create_app, serving
 
-    plan = Plan.of(command, os.environ, own_urls(upstream))
+    plan = Plan.of(words, os.environ, own_urls(upstream))
     if plan.why_not and not unprotected:
         raise ValueError(f"{plan.why_not}; to run it all the same: --unprotected")
-    if not _is_there(command[0]):
-        click.echo(f"sanitizer run: error: {_named(command)} was not found", err=True)
+    if not _is_there(words[0]):
+        click.echo(f"sanitizer run: error: {_named(words)} was not found", err=True)
         return NOT_FOUND
     settings = ProxySettings(OPENAI.url, page=False, mounts=plan.mounts)
     sanitizer = build_sanitizer(setting, conversation="run", budget=budget, ledger=ledger)
@@ -123,12 +105,19 @@ def run(
     )
     seen = Traffic(app, watched.originals_of)
     gate = Gate(() if unprotected else plan.refused, LOGINS, sealed)
+    listener = Listener(port=0)
     with (
         Sealed() if sealed else nullcontext() as room,
-        _serving(seen, gate, room.sockets if room else None) as (url, way_out),
+        ExitStack() as stack,
     ):
+        inside, outside = [
+            stack.enter_context(each)
+            for each in (room.sockets if room else (listener.open(), listener.open()))
+        ]
+        way_out = listener.url(outside.getsockname()[1])
+        url = stack.enter_context(serving(seen, listener, inside, lambda: gate.serve(outside)))
         if not quiet:
-            click.echo(plan.told(_named(command), sealed, unprotected), err=True)
+            click.echo(plan.told(_named(words), sealed, unprotected), err=True)
         status = _run(plan.command(url), plan.environment(url, way_out), room)
     not_started = status in (NOT_FOUND, NOT_RUNNABLE) and not seen.n_requests
     if not (quiet or not_started):
@@ -142,42 +131,6 @@ def run(
         for value, original in sorted(watched.pairs.items()):
             click.echo(f"  {safe(value)}  was  {safe(original)}", err=True)
     return status
-
-
-# ---- the proxy, in a thread ----
-
-
-@contextmanager
-def _serving(app: Any, gate: Gate, sockets: Sequence[socket] | None) -> Iterator[tuple[str, str]]:
-    """Serve meanwhile, on free ports of this machine unless on given sockets; yield both URLs.
-
-    Raises:
-        ValueError: it does not start.
-    """
-    from sanitizer.proxy import Listener, make_server
-
-    listener, ready = Listener(port=0), threading.Event()
-    with ExitStack() as stack:
-        inside, outside = [
-            stack.enter_context(each) for each in sockets or (listener.open(), listener.open())
-        ]
-        server = make_server(app, listener, ready.set)
-
-        async def serve() -> None:
-            passing = asyncio.create_task(gate.serve(outside))
-            await server.serve(sockets=[inside])
-            passing.cancel()
-
-        # Signals are the main thread's, and go on to the command.
-        thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
-        thread.start()
-        if not ready.wait(START_SECONDS):
-            raise ValueError("the proxy did not start")
-        try:
-            yield listener.url(inside.getsockname()[1]), listener.url(outside.getsockname()[1])
-        finally:
-            server.should_exit = True
-            thread.join(START_SECONDS)
 
 
 def _named(command: Sequence[str]) -> str:

@@ -21,25 +21,22 @@ from sanitizer.cli.options import (
     INTERRUPTED,
     VAULT_KEY,
     TextCommand,
-    budget_option,
     build_sanitizer,
     command,
-    context_option,
     conversation_option,
     file_option,
     flag,
     is_file_name,
     json_option,
-    ledger_option,
     model_option,
     open_vault,
     option,
     read_file,
     read_text,
     setting_options,
+    store_options,
     texts_of,
     together,
-    vault_option,
     write,
 )
 from sanitizer.errors import PolicyError, SanitizerError
@@ -174,7 +171,7 @@ def _read(path: Path, images: bool) -> Source:
     cls=TextCommand,
 )
 @_input_options
-@vault_option
+@store_options
 @conversation_option
 @flag("--lines", "each line of the input is a text of its own")
 @json_option
@@ -187,10 +184,7 @@ def _read(path: Path, images: bool) -> Source:
     "PHRASE",
     multiple=True,
 )
-@budget_option
-@ledger_option
 @setting_options
-@context_option
 @model_option
 def sanitize(
     arguments: tuple[str, ...],

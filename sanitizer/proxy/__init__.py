@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sanitizer.proxy.gate import Gate as Gate
     from sanitizer.proxy.server import Listener as Listener
     from sanitizer.proxy.server import create_app as create_app
-    from sanitizer.proxy.server import make_server as make_server
     from sanitizer.proxy.server import run as run
+    from sanitizer.proxy.server import serving as serving
     from sanitizer.proxy.tenants import Tenants as Tenants
 else:
     __getattr__, __dir__ = lazy_door(
@@ -22,7 +22,7 @@ else:
         {
             "access": ("ProxySettings",),
             "gate": ("Gate",),
-            "server": ("create_app", "Listener", "make_server", "run"),
+            "server": ("create_app", "Listener", "run", "serving"),
             "tenants": ("Tenants",),
         },
     )

@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -114,7 +115,6 @@ class Failure:
     """Reason why a request was not answered.
 
     Attributes:
-        status: status of the answer.
         message: what happened, in words that hold no text of the request.
         code: a short fixed word, for metrics too.
         retry: True if the same request may succeed soon.
@@ -206,12 +206,6 @@ async def answer(send: Send, status: int, body: bytes, headers: Headers = JSON) 
     await send({"type": "http.response.body", "body": body})
 
 
-def json_answer(value: Mapping[str, Any]) -> Response:
-    """Return an answer of the proxy's own endpoints, which no cache keeps."""
-    body = json.dumps(value, allow_nan=False)
-    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
-
-
 # ---- requests, read within limits ----
 
 
@@ -248,15 +242,16 @@ async def read_body(receive: Receive, headers: Mapping[str, str], settings: Prox
         raise RequestRefused(told, "timeout", 408) from None
 
 
-def json_object(body: bytes) -> dict[str, Any]:
-    """Return the object in a body; refuse any other one."""
+async def read_json(request: Request, settings: ProxySettings) -> tuple[dict[str, Any], int]:
+    """Return the object in the body of a request, and the body's length; refuse any other body."""
+    body = await read_body(request.receive, request.state.headers, settings)
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):
         raise RequestRefused("malformed JSON", "json") from None
     if not isinstance(given, dict):
         raise RequestRefused("a request must be a JSON object", "json")
-    return given
+    return given, len(body)
 
 
 def _too_large(most: int) -> RequestRefused:
@@ -297,6 +292,17 @@ async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive
         timer.cancel()
         for watcher in watchers:
             watcher.cancel()
+
+
+def json_answer(value: Mapping[str, Any]) -> Response:
+    """Return an answer of the proxy's own endpoints, which no cache keeps."""
+    body = json.dumps(value, allow_nan=False)
+    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
+
+
+async def answered(work: Coroutine[Any, Any, Mapping[str, Any]], request: Request) -> Response:
+    """Answer with what the work returns, as long as the client waits for it."""
+    return json_answer(await while_client_waits(work, request.receive))
 
 
 # ---- the endpoints ----
@@ -367,7 +373,10 @@ class Api:
         self.metrics.times["filter"].observe(asked - begin)
         if exchange.record.charged:
             self.metrics.epsilon.inc(exchange.record.charged)
-        begun = await self._ask(call, exchange)
+        there, body = call.caller.upstream, exchange.body
+        accept = exchange.stream_type if exchange.streams else "application/json"
+        headers = to_upstream(call.headers, there.key, body, accept, call.endpoint, there.passed)
+        begun = await there.send(call.method, call.url, headers, body)
         self.metrics.times["upstream"].observe(perf_counter() - asked)
         try:
             streams = (
@@ -383,18 +392,8 @@ class Api:
         self.callers.audit.sent(call.caller.who, call.headers, exchange.record)
         return exchange
 
-    async def _ask(self, call: Call, exchange: Exchange) -> UpstreamAnswer:
-        there, body = call.caller.upstream, exchange.body
-        accept = exchange.stream_type if exchange.streams else "application/json"
-        headers = to_upstream(call.headers, there.key, body, accept, call.endpoint, there.passed)
-        try:
-            async with asyncio.timeout(self.settings.timeout):
-                return await there.send(call.method, call.url, headers, body)
-        except TimeoutError:
-            raise UpstreamError(SILENT, 504) from None
-
     async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
-        body = await begun.whole(self.settings.timeout)
+        body = await begun.whole()
         content_type = begun.content_type
         if begun.status >= 300 and "json" not in content_type:
             # An error page of something before the API, whose text no client could read.
@@ -442,18 +441,6 @@ class Api:
                 raise
         else:
             await call.send({"type": "http.response.body", "body": last})
-
-    async def _events(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> bytes:
-        """Pass on all events; return the last bytes, which end the stream."""
-        events = exchange.stream(begun.content_type)
-        try:
-            return await self._passed_on(call, events, begun)
-        except BaseException:
-            try:  # an application may send back what came of it
-                await self.workers.run(0, events.leave)
-            except Exception as error:
-                log_failure(error)
-            raise
 
     async def _passed_on(self, call: Call, events: EventStream, begun: UpstreamAnswer) -> bytes:
         loop, seconds = asyncio.get_running_loop(), self.settings.timeout

@@ -22,7 +22,7 @@ from sanitizer.answers import Restorer
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline import Sanitizer
 from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.api import json_answer, json_object, read_body, while_client_waits
+from sanitizer.proxy.api import answered, read_json
 from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
 from sanitizer.wire import Exchange, Filter
 
@@ -173,10 +173,9 @@ class GuardApi:
             raise RequestRefused(f"the header {SESSION} must name a session", "conversation")
         # Bound to the key that the caller sends.
         session = f"guard/{self.sessions.name({**headers, HEADER: name})}"
-        body = await read_body(request.receive, headers, self.settings)
-        given = json_object(body)
-        done = self.workers.run(len(body), lambda: work(*self.sessions.of(session), given))
-        return json_answer(await while_client_waits(done, request.receive))
+        given, size = await read_json(request, self.settings)
+        done = self.workers.run(size, lambda: work(*self.sessions.of(session), given))
+        return await answered(done, request)
 
     def _redact(self, _: Sanitizer, session: Filter, given: Json) -> Json:
         texts, exchange = redacted(session, _texts(given))

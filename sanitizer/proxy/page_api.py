@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, comb, floor, sqrt
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -23,7 +24,7 @@ from sanitizer.pipeline import Sanitizer, WordMechanism
 from sanitizer.privacy import Cape, DynText
 from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.api import json_answer, json_object, read_body, while_client_waits
+from sanitizer.proxy.api import answered, json_answer, read_json
 from sanitizer.proxy.shared import Conversations, LastUsed, Metrics, Workers
 from sanitizer.proxy.upstream import ChatApi, Upstream
 from sanitizer.results import Replacement, SanitizedText
@@ -307,14 +308,8 @@ def binomial_range(n: int, p: float) -> tuple[int, int]:
     if n > 1000:  # the normal distribution is near enough, and powers would vanish
         half = 1.96 * sqrt(n * p * (1 - p))
         return max(0, floor(n * p - half)), min(n, ceil(n * p + half))
-    below, low = 0.0, None
-    for k in range(n + 1):
-        below += comb(n, k) * p**k * (1 - p) ** (n - k)
-        if low is None and below > 0.025:
-            low = k
-        if below >= 0.975:
-            return low or 0, k
-    return low or 0, n
+    below = np.cumsum([comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
+    return int(np.searchsorted(below, 0.025, "right")), min(n, int(np.searchsorted(below, 0.975)))
 
 
 class _Cancelled(Exception):
@@ -431,7 +426,7 @@ class PageApi:
                 self._of(conversation).wish = replace(wish, answer=said)
             return shown | {"answer": said, "failed": failed}
 
-        return await self._awaited(sent(), request)
+        return await answered(sent(), request)
 
     async def models(self, request: Request) -> Response:
         """Answer with the names of the API's models."""
@@ -440,13 +435,13 @@ class PageApi:
         async def named() -> Json:
             return {"models": await api.models()}
 
-        return await self._awaited(named(), request)
+        return await answered(named(), request)
 
     async def restore(self, request: Request) -> Response:
         """Answer with the model's answer, originals put back by the conversation's table."""
         conversation, wish, _ = await self._wish(request)
         work = self._restorers.run(0, lambda: self._restored(conversation, wish))
-        return await self._awaited(work, request)
+        return await answered(work, request)
 
     async def remember(self, request: Request) -> Response:
         """Keep a phrase hidden or visible in every text to come, or forget it, on this machine."""
@@ -468,7 +463,7 @@ class PageApi:
             n = own.remove([phrase]) if forgets else own.add([phrase], str(treatment))
             return {"changed": n > 0}
 
-        return await self._awaited(self._restorers.run(0, change), request)
+        return await answered(self._restorers.run(0, change), request)
 
     def _of(self, conversation: str) -> Shown:
         return self._shown.get(conversation, Shown)
@@ -478,24 +473,21 @@ class PageApi:
         # As headers need it.
         fits = key is None or (isinstance(key, str) and re.fullmatch(r"[!-~]{1,500}", key))
         _require(bool(fits), "key must be visible ASCII without spaces")
-        return ChatApi(self._upstream, self._settings.key or key, self._settings.timeout)
+        return ChatApi(self._upstream, self._settings.key or key)
 
     async def _asked(self, request: Request) -> tuple[str, Json]:
         """Return the conversation, and what a request in JSON gives."""
         headers: dict[str, str] = request.state.headers
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRefused("content-type must be application/json", "content_type", 415)
-        body = await read_body(request.receive, headers, self._settings)
-        return self._conversations.name(headers), json_object(body)
+        given, _ = await read_json(request, self._settings)
+        return self._conversations.name(headers), given
 
     async def _wish(self, request: Request) -> tuple[str, Wish, Json]:
         """Return the conversation, the wish, which is kept for a reload, and all that is given."""
         conversation, given = await self._asked(request)
         wish = self._of(conversation).wish = Wish.of(given, self._sanitizers.settings()["policies"])
         return conversation, wish, given
-
-    async def _awaited(self, work: Coroutine[Any, Any, Json], request: Request) -> Response:
-        return json_answer(await while_client_waits(work, request.receive))
 
     async def _drawn(self, request: Request, charged: bool) -> Response:
         conversation, wish, _ = await self._wish(request)
@@ -506,7 +498,7 @@ class PageApi:
                 return self._released(conversation, wish, charged)
 
         try:
-            return await self._awaited(self._workers.run(0, watched), request)
+            return await answered(self._workers.run(0, watched), request)
         finally:
             run.cancelled = True
             if self._runs.get(conversation) is run:

@@ -11,7 +11,7 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
@@ -59,6 +59,7 @@ HEAD_BYTES = 65_536
 SPARE_CONNECTIONS = 64
 """Connections beyond the limit, for probes: other requests on them are refused."""
 SHUTDOWN_SECONDS = 30
+START_SECONDS = 60.0
 DRAIN_SECONDS = 2.0
 """Time for which a refused body is still read."""
 TOO_LARGE = (
@@ -79,10 +80,8 @@ class Listener:
     ValueError: host 192.0.2.7 can be reached from other machines; if you mean it, add --expose
 
     Attributes:
-        host: name or address to listen on.
-        port: port to listen on; 0 takes a free one.
-        certfile: PEM certificate, to serve https.
-        keyfile: PEM key of the certificate, if it is not in the same file.
+        port: 0 takes a free one.
+        certfile, keyfile: PEM certificate, to serve https, and its key if that is in another file.
         exposed: True if the host may be one that other machines reach; needs a token.
         connections: connections open at once. On a few more only probes are answered, and others
             told to come back; still further ones are closed.
@@ -166,8 +165,6 @@ def run(
     http://127.0.0.1
 
     Args:
-        app: ASGI application, as `create_app` returns it.
-        listener: address and limits of connections.
         announce: called with the URL once it can be reached.
         reload: called in a thread of its own at SIGHUP.
         sock: the listening socket, if it is open already.
@@ -178,6 +175,44 @@ def run(
     with sock or listener.open() as opened, _signals(reload):
         url = listener.url(opened.getsockname()[1])
         make_server(app, listener, lambda: announce(url)).run(sockets=[opened])
+
+
+@contextmanager
+def serving(
+    app: ASGIApp,
+    listener: Listener,
+    sock: socket.socket | None = None,
+    beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+) -> Iterator[str]:
+    """Serve meanwhile, in a thread; yield the URL once it can be reached.
+
+    Args:
+        sock: the listening socket, if it is open already.
+        beside: runs in the same event loop until the end.
+
+    Raises:
+        ValueError: as `run`, or it does not start.
+    """
+    ready = threading.Event()
+    tasks: list[asyncio.Task[None]] = []  # the loop itself keeps none alive
+
+    def begin() -> None:
+        if beside is not None:
+            tasks.append(asyncio.get_running_loop().create_task(beside()))
+        ready.set()
+
+    with sock or listener.open() as opened:
+        server = make_server(app, listener, begin)
+        options = {"sockets": [opened]}
+        thread = threading.Thread(target=server.run, kwargs=options, daemon=True)
+        thread.start()
+        if not ready.wait(START_SECONDS):
+            raise ValueError("the proxy did not start")
+        try:
+            yield listener.url(opened.getsockname()[1])
+        finally:
+            server.should_exit = True
+            thread.join(START_SECONDS)
 
 
 class _Server(uvicorn.Server):
@@ -250,10 +285,6 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
 
     They are the number of connections, and the time and size of a request's head. A connection
     that sends a head slowly, or nothing, would stay open for ever otherwise.
-
-    Args:
-        most: connections open at once.
-        head_seconds: seconds within which the head of a request must arrive.
     """
     base: Any = AutoHTTPProtocol
 

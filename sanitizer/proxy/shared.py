@@ -39,11 +39,7 @@ millisecond, a long answer of a large model a minute."""
 
 
 class LastUsed(Generic[Key, Value]):
-    """Values made when first needed; of many, the last used are kept. Safe for many threads.
-
-    Args:
-        most: values kept.
-    """
+    """Values made when first needed; the last used `most` are kept. Safe for many threads."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -160,9 +160,7 @@ class Tenants:
         """Return who asks.
 
         Args:
-            headers: of the request, by lower-case name.
             certificate: digest of the client's certificate, if it showed one.
-            path: of the request.
 
         Raises:
             RequestRefused: 401, nobody known; 400, a name that cannot be one.

@@ -108,6 +108,7 @@ class UpstreamAnswer:
     content_type: str
     headers: Headers = field(repr=False)
     response: aiohttp.ClientResponse = field(repr=False)
+    seconds: float = field(repr=False)  # longest silence
 
     async def more(self) -> bytes:
         """Return more of the body as it arrives; empty at its end.
@@ -120,26 +121,23 @@ class UpstreamAnswer:
         except (aiohttp.ClientError, OSError):
             raise UpstreamError("the upstream broke off its answer") from None
 
-    async def whole(self, seconds: float) -> bytes:
+    async def whole(self) -> bytes:
         """Return the body, read to its end.
 
-        Args:
-            seconds: longest silence of the upstream.
-
         Raises:
-            UpstreamError: 504 for a longer one; 502 if the body breaks off or is too long.
+            UpstreamError: 504 for a longer silence; 502 if the body breaks off or is too long.
         """
         body, loop = bytearray(), asyncio.get_running_loop()
         # Most answers are here already: the timer would cost more than reading them.
         is_here = self.response.content.is_eof()
         try:
-            async with nullcontext() if is_here else asyncio.timeout(seconds) as limit:
+            async with nullcontext() if is_here else asyncio.timeout(self.seconds) as limit:
                 while chunk := await self.more():
                     body += chunk
                     if len(body) > MAX_ANSWER:
                         raise UpstreamError("the upstream's answer is too long")
                     if limit is not None:
-                        limit.reschedule(loop.time() + seconds)
+                        limit.reschedule(loop.time() + self.seconds)
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
         return bytes(body)
@@ -169,7 +167,8 @@ class Upstream:
         self._most = settings.max_connections
         self._verify = ssl.create_default_context(cafile=str(settings.ca)) if settings.ca else True
         self._proxy = _proxy_for(settings.upstream)
-        # Silence is timed by the caller, for the whole exchange; here only what comes before it.
+        self._seconds = settings.timeout
+        # Silence is timed here and by `UpstreamAnswer`; by the library only what comes before it.
         self._timeout = aiohttp.ClientTimeout(sock_connect=min(CONNECT_SECONDS, settings.timeout))
         self._session: aiohttp.ClientSession | None = None
 
@@ -191,24 +190,27 @@ class Upstream:
         """Send a request and wait for the head of its answer.
 
         Raises:
-            UpstreamError: 502, or 504 if no connection was made in time.
+            UpstreamError: 502, or 504 if no connection was made, or no answer begun, in time.
         """
         try:
-            response = await self._opened().request(
-                method,
-                _parsed(url),
-                headers=headers,
-                data=body or None,
-                skip_auto_headers=None if body else _NO_TYPE,
-                allow_redirects=False,
-                proxy=self._proxy,
-            )
+            async with asyncio.timeout(self._seconds):
+                response = await self._opened().request(
+                    method,
+                    _parsed(url),
+                    headers=headers,
+                    data=body or None,
+                    skip_auto_headers=None if body else _NO_TYPE,
+                    allow_redirects=False,
+                    proxy=self._proxy,
+                )
         except aiohttp.ServerTimeoutError:
             raise UpstreamError("the upstream cannot be reached in time", 504) from None
+        except TimeoutError:
+            raise UpstreamError(SILENT, 504) from None
         except (aiohttp.ClientError, OSError):
             raise UpstreamError("the upstream cannot be reached, or does not speak HTTP") from None
         kind, raw = response.headers.get("content-type", ""), [*response.raw_headers]
-        answer = UpstreamAnswer(response.status, kind, raw, response)
+        answer = UpstreamAnswer(response.status, kind, raw, response, self._seconds)
         if response.headers.get("content-encoding", "identity") != "identity":
             answer.close()
             raise UpstreamError("the upstream compressed its answer without being asked")
@@ -249,12 +251,10 @@ class ChatApi:
 
     Attributes:
         key: sent as `Authorization: Bearer`; None sends none.
-        seconds: longest silence of the upstream.
     """
 
     upstream: Upstream
     key: str | None = field(repr=False)
-    seconds: float
 
     async def models(self) -> list[str]:
         """Return the names of its models; the list is empty if it does not tell.
@@ -290,14 +290,9 @@ class ChatApi:
     async def _ask(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         """Return (status, parsed body; None if it is no JSON)."""
         _, url = target(self.upstream.url, f"/v1{path}", b"")
+        begun = await self.upstream.send(method, url, to_upstream({}, self.key, body), body)
         try:
-            async with asyncio.timeout(self.seconds):
-                headers = to_upstream({}, self.key, body)
-                begun = await self.upstream.send(method, url, headers, body)
-        except TimeoutError:
-            raise UpstreamError(SILENT, 504) from None
-        try:
-            return begun.status, json.loads(await begun.whole(self.seconds))
+            return begun.status, json.loads(await begun.whole())
         except (ValueError, RecursionError):
             return begun.status, None
         finally:

@@ -26,7 +26,6 @@ from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.risk.posterior import (
     Likelihoods,
-    Nearest,
     Prior,
     SameNumbers,
     Vocabulary,
@@ -238,7 +237,7 @@ def _cases(sanitizer: Sanitizer, texts: Sequence[str]) -> Iterator[_Case]:
     """Yield every private word of the texts."""
     loaded = sanitizer.inner.models()
     model, vocabulary = loaded.model, Vocabulary(loaded.model)
-    nearest, everything = Nearest(model, vocabulary), np.arange(len(model.outputs))
+    everything = np.arange(len(model.outputs))
     for text in texts:
         masked = sanitizer.inner.mask(text, SameNumbers())
         for at, logits in sorted(public_logits(model, loaded.pieces, masked).items()):
@@ -246,7 +245,7 @@ def _cases(sanitizer: Sanitizer, texts: Sequence[str]) -> Iterator[_Case]:
             row = model.words.row(word)
             cosine = 1 - model.words.distance(row, everything) if row >= 0 else None
             own = np.flatnonzero(vocabulary.fold == vocabulary.find(word))
-            yield _Case(nearest.prior(logits, word), logits, cosine, own)
+            yield _Case(vocabulary.prior(logits, word), logits, cosine, own)
 
 
 def _measure(
@@ -322,10 +321,10 @@ class RiskMeter:
         self._lock = threading.Lock()
 
     @cached_property
-    def _tools(self) -> tuple[Nearest, Likelihoods]:
+    def _tools(self) -> tuple[Vocabulary, Likelihoods]:
         loaded = self._loaded
         return (
-            Nearest(loaded.model, Vocabulary(loaded.model)),
+            Vocabulary(loaded.model),
             Likelihoods(loaded.engine, self._mechanism, loaded.model, loaded.pieces),
         )
 
@@ -347,7 +346,7 @@ class RiskMeter:
         return Risk(float(most), float(expected), MEASURED.format(n=len(logits), some=some))
 
     def _of_word(self, word: str, scores: Logits) -> tuple[float, float]:
-        nearest, likelihoods = self._tools
-        prior = nearest.prior(scores, word, METER_CANDIDATES)
+        vocabulary, likelihoods = self._tools
+        prior = vocabulary.prior(scores, word, METER_CANDIDATES)
         table = likelihoods.table(prior.words, scores)
         return ceiling(prior.p_top, self._mechanism.epsilon), float(guessed(prior, table).sum())

@@ -32,7 +32,6 @@ from sanitizer.risk.posterior import (
     CANDIDATES,
     CANDIDATES_PUBLISHED,
     Likelihoods,
-    Nearest,
     Prior,
     SameNumbers,
     Trials,
@@ -43,7 +42,6 @@ from sanitizer.risk.posterior import (
     public_logits,
 )
 from sanitizer.storage import MemoryVault
-from sanitizer.text import word_spans
 
 SENDS = (1, 5, 20)
 """Numbers of sends after which the best guess is measured."""
@@ -157,7 +155,6 @@ class AttackReport:
         nearest, inference: attacks by word vectors, and by the masked LM.
         posterior, repeated: best guess from one output, and from several sends.
         remembered_outputs: most distinct outputs of one text in one conversation.
-        rouge_l: mean Rouge-L F1 of text and output, over the trials that were inferred.
         mapping_size: S_t, mean number of distinct outputs of a word over the trials.
         retention: N_t, the word itself is released. Compared without case, like every hit.
     """
@@ -177,44 +174,12 @@ class AttackReport:
     posterior: PosteriorAttack
     repeated: tuple[RepeatedSends, ...]
     remembered_outputs: int
-    rouge_l: float
     mapping_size: float
     retention: Rate
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Published:
-    """Figures as their paper prints them, measured on other data with other models.
-
-    Epsilons are nominal, not those of the code (docs/guarantees.md).
-    """
-
-    mechanism: str
-    data: str
-    measure: str
-    values: dict[float, float]  # by epsilon
-
-
-PUBLISHED = (
-    Published(
-        "Cape (BERT)",
-        "SST-2",
-        "top-10 nearest attack, % not found",
-        {1: 94.40, 2: 92.56, 3: 90.34, 6: 80.54, 10: 67.74, 14: 40.80, 20: 9.07},
-    ),
-    Published(
-        "Cape (BERT)",
-        "SST-2",
-        "Rouge-L F1, %",
-        {1: 38.38, 2: 39.20, 3: 40.86, 6: 46.85, 10: 60.22, 14: 76.49, 20: 92.03},
-    ),
-    Published("DynText", "IMDb", "attack success, share", {1: 0.00008, 2: 0.00008, 3: 0.00007}),
-)
-"""What papers report, which stands beside our figures and is not comparable one to one."""
 
 
 def run_attacks(
@@ -302,7 +267,6 @@ def run_attacks(
             for sends, rate in success.items()
         ),
         remembered_outputs=remembered,
-        rouge_l=float(np.mean(attacker.rouge)),
         mapping_size=float(np.mean([word.n_distinct for word in found])),
         retention=Rate.pooled(word.kept for word in found),
     )
@@ -324,11 +288,7 @@ class _Found:
 
 
 class _Attacker:
-    """The setting under attack, loaded.
-
-    Attributes:
-        rouge: Rouge-L of each trial that was inferred.
-    """
+    """The setting under attack, loaded."""
 
     def __init__(self, sanitizer: Sanitizer, n_trials: int, source: Source) -> None:
         self._sanitizer, self._n_trials, self._source = sanitizer, n_trials, source
@@ -338,8 +298,6 @@ class _Attacker:
         model, pieces = self._loaded.model, self._loaded.pieces
         self._likelihoods = Likelihoods(self._loaded.engine, sanitizer.mechanism, model, pieces)
         self._vocabulary = Vocabulary(model)
-        self._nearest = Nearest(model, self._vocabulary)
-        self.rouge: list[float] = []
 
     def attack(self, text: str, advance: Callable[[int], None]) -> Iterator[_Found]:
         """Attack every drawn word of one text."""
@@ -350,7 +308,7 @@ class _Attacker:
         model, private = self._loaded.model, [unit.text for unit in masked.words]
         logits = public_logits(model, self._loaded.pieces, masked)
         priors = {
-            word: self._nearest.prior(logits[word], private[word], self._candidates)
+            word: self._vocabulary.prior(logits[word], private[word], self._candidates)
             for word in masked.drawn
         }
         trials = Trials(self._sanitizer, self._likelihoods, priors, self._source)
@@ -359,7 +317,6 @@ class _Attacker:
             released = trials.draw(self._sanitizer.inner.mask(text, SameNumbers()))
             if number < INFERRED_TRIALS:
                 ranks.append(self._infer(released))
-                self.rouge.append(rouge_l(text, released.finish()[0]))
             advance(1)
         for word in masked.drawn:
             original, prior = private[word], priors[word]
@@ -370,7 +327,7 @@ class _Attacker:
             yield _Found(
                 n_distinct=len(set(outputs)),
                 kept=np.array([output.lower() == original.lower() for output in outputs]),
-                near=self._nearest.ranks(original, outputs, private),
+                near=self._vocabulary.ranks(original, outputs, private),
                 inferred=np.array([each[word] for each in ranks]),
                 guesses={
                     sends: _guesses(prior, logs, sends)
@@ -403,26 +360,3 @@ def _guesses(prior: Prior, logs: NDArray[np.float64], sends: int) -> Hits:
     n_groups = len(logs) // sends
     together = logs[: n_groups * sends].reshape(n_groups, sends, -1).sum(axis=1)
     return np.asarray((np.log(prior.mass) + together).argmax(axis=1) == prior.truth)
-
-
-def rouge_l(original: str, released: str) -> float:
-    """Return Rouge-L F1 of two texts, by their longest common subsequence of words, without case.
-
-    Source: Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004).
-
-    >>> rouge_l("We met in Leeds", "we met in Paris")
-    0.75
-    """
-    first, second = (
-        [text[a:b].lower() for a, b in word_spans(text)] for text in (original, released)
-    )
-    if not first or not second:
-        return float(first == second)
-    row = [0] * (len(second) + 1)
-    for word in first:
-        left = diagonal = 0
-        for j, other in enumerate(second, 1):
-            above = row[j]
-            left = diagonal + 1 if word == other else max(left, above)
-            row[j], diagonal = left, above
-    return 2 * row[-1] / (len(first) + len(second))

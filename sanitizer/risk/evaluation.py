@@ -22,7 +22,6 @@ from sanitizer.identifiers import find
 from sanitizer.pipeline import Sanitizer
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
-from sanitizer.results import SanitizedText
 from sanitizer.risk.labelled import LabelledText
 from sanitizer.storage import MemoryVault
 from sanitizer.text import overlapping
@@ -169,11 +168,7 @@ def treat(sanitizer: Sanitizer, text: str, source: Source) -> Treated | None:
         result = alone.sanitize(text, source=source)
     except PolicyError:
         return None
-    return treated(result, time.perf_counter() - begin)
-
-
-def treated(result: SanitizedText, seconds: float) -> Treated:
-    """Return what a result replaced, by places in the original text."""
+    seconds = time.perf_counter() - begin
     replaced = zip(result.covered, result.replacements, strict=True)
     return Treated(
         tuple(Stretch(start, end, each.replacement) for (start, end), each in replaced),

@@ -102,7 +102,9 @@ class Prior:
 
 
 class Vocabulary:
-    """Y without its letter case.
+    """Y as an attacker reads it: without letter case, by likelihood, and by nearness of vectors.
+
+    A word without a vector has no neighbours and is nobody's neighbour.
 
     Attributes:
         words: one spelling of each distinct word.
@@ -115,6 +117,7 @@ class Vocabulary:
         self._names, first, self.fold = np.unique(lowered, return_index=True, return_inverse=True)
         self.first: NDArray[np.intp] = first
         self.words = [model.outputs[i] for i in first]
+        self._table = model.words
         self._floor = 1.0 / len(model.words.words)
 
     def find(self, word: str) -> int:
@@ -129,7 +132,7 @@ class Vocabulary:
             return len(self.words)
         return len(set(self.fold[logits > logits[self.fold == own].max()]))
 
-    def prior(self, logits: Logits, word: str, n_likely: int, near: NDArray[np.intp]) -> Prior:
+    def prior(self, logits: Logits, word: str, candidates: tuple[int, int] = CANDIDATES) -> Prior:
         """Return the softmax of one context's logits over a few candidates.
 
         Spellings that differ in case are added up. No word has less than one part in the word
@@ -138,11 +141,12 @@ class Vocabulary:
 
         Args:
             word: the original, always a candidate.
-            n_likely: how many of the most probable words are candidates.
-            near: positions of further candidates: words easily taken for the original.
+            candidates: how many of the likeliest words, and of those nearest to the original.
         """
         odds = np.exp(logits.astype(np.float64) - float(logits.max()))
         mass = np.maximum(np.bincount(self.fold, weights=odds / odds.sum()), self._floor)
+        n_likely, n_near = candidates
+        near = self.places(word, n_near)
         own = self.find(word)
         chosen = np.union1d(np.argsort(-mass, kind="stable")[:n_likely], near)
         chosen = np.union1d(chosen, [own]) if own >= 0 else chosen
@@ -153,56 +157,26 @@ class Vocabulary:
         kept = kept if own >= 0 else np.append(kept, self._floor)
         return Prior(tuple(words), kept / kept.sum(), truth)
 
+    @cached_property
+    def _vectors(self) -> tuple[NDArray[np.intp], Logits]:
+        """Positions of the words that have a vector, and the vectors."""
+        rows = np.array([self._table.row(word) for word in self.words], dtype=np.intp)
+        return np.flatnonzero(rows >= 0), self._unit(rows[rows >= 0])
 
-def public_logits(model: MaskedLM, pieces: WordPieces, text: MaskedText) -> dict[int, Logits]:
-    """Return drawn word -> scores over Y, float32 [n_outputs], all private words hidden."""
-    words = np.array(text.drawn, dtype=np.intp)
-    planned = rows(0, text.ids, text.slots, words, model.max_length)
-    found: dict[int, Logits] = {}
-    for batch in batches(planned, (pieces.cls, pieces.sep), MAX_BATCH_TOKENS):
-        scores = model.logits(batch.ids, batch.lengths, batch.at)
-        found |= {word: row for (_, word), row in zip(batch.units, scores, strict=True)}
-    return found
-
-
-class Nearest:
-    """Words by the cosine of their vectors, among Y and the private words of the text at hand.
-
-    A word without a vector has no neighbours and is nobody's neighbour: it is found only where it
-    is released as it is.
-    """
-
-    def __init__(self, model: MaskedLM, vocabulary: Vocabulary) -> None:
-        self._words = model.words
-        self._vocabulary = vocabulary
-        rows = [model.words.row(word) for word in vocabulary.words]
-        self._places = np.flatnonzero(np.array(rows) >= 0)
-        self._at = {int(place): i for i, place in enumerate(self._places)}
-        self._table = self._unit([row for row in rows if row >= 0])
-
-    def _unit(self, rows: Sequence[int]) -> Logits:
+    def _unit(self, rows: Sequence[int] | NDArray[np.intp]) -> Logits:
         """Return vectors of length one, float32 [n, n_dimensions]."""
-        chosen = np.array(rows, dtype=np.intp)
+        chosen = np.asarray(rows, dtype=np.intp)
         return np.asarray(
-            self._words.vectors[chosen].astype(np.float32) / self._words.norms[chosen, None]
+            self._table.vectors[chosen].astype(np.float32) / self._table.norms[chosen, None]
         )
-
-    def prior(self, logits: Logits, word: str, candidates: tuple[int, int] = CANDIDATES) -> Prior:
-        """Return the prior of a word from one context's logits; see `Vocabulary.prior`.
-
-        Args:
-            candidates: how many of the likeliest, and of the nearest words.
-        """
-        n_likely, n_near = candidates
-        return self._vocabulary.prior(logits, word, n_likely, self.places(word, n_near))
 
     def places(self, word: str, n: int) -> NDArray[np.intp]:
         """Return positions of the n words of Y nearest to this one, int [n]; none if no vector."""
-        row = self._words.row(word)
-        if row < 0:
+        row = self._table.row(word)
+        if row < 0 or not n:
             return np.empty(0, dtype=np.intp)
-        cosines = self._table @ self._unit([row])[0]
-        return self._places[np.argsort(-cosines, kind="stable")[:n]]
+        places, vectors = self._vectors
+        return places[np.argsort(-(vectors @ self._unit([row])[0]), kind="stable")[:n]]
 
     def ranks(
         self, original: str, released: Sequence[str], private: Sequence[str]
@@ -216,27 +190,34 @@ class Nearest:
             released: the output in each trial.
             private: all private words of the text; those outside Y are candidates too.
         """
-        ranks = {word.lower(): len(self._table) for word in released}
-        measured = [word for word in ranks if self._words.row(word) >= 0]
-        own = self._words.row(original)
+        places, vectors = self._vectors
+        ranks = {word.lower(): len(places) for word in released}
+        measured = [word for word in ranks if self._table.row(word) >= 0]
+        own = self._table.row(original)
         if own >= 0 and measured:
-            others, vector = self._others(original, private), self._unit([own])[0]
+            others = vectors[places != self.find(original)]
+            outside = {word.lower() for word in private if self.find(word) < 0}
+            rows = [self._table.row(word) for word in sorted(outside - {original.lower()})]
+            others = np.concatenate([others, self._unit([row for row in rows if row >= 0])])
             for begin in range(0, len(measured), CHUNK):
                 chunk = measured[begin : begin + CHUNK]
-                vectors = self._unit([self._words.row(word) for word in chunk])
-                closer = (vectors @ others.T > (vectors @ vector)[:, None]).sum(axis=1)
+                near = self._unit([self._table.row(word) for word in chunk])
+                distance = near @ self._unit([own])[0]
+                closer = (near @ others.T > distance[:, None]).sum(axis=1)
                 ranks |= dict(zip(chunk, closer.tolist(), strict=True))
         ranks[original.lower()] = 0
         return np.array([ranks[word.lower()] for word in released], dtype=np.intp)
 
-    def _others(self, original: str, private: Sequence[str]) -> Logits:
-        """Return the vectors of all candidates but the original, float32 [n, n_dimensions]."""
-        place = self._at.get(self._vocabulary.find(original))
-        inside = self._table if place is None else np.delete(self._table, place, axis=0)
-        outside = {word.lower() for word in private if self._vocabulary.find(word) < 0}
-        words = sorted(outside - {original.lower()})
-        rows = [row for word in words if (row := self._words.row(word)) >= 0]
-        return np.concatenate([inside, self._unit(rows)]) if rows else inside
+
+def public_logits(model: MaskedLM, pieces: WordPieces, text: MaskedText) -> dict[int, Logits]:
+    """Return drawn word -> scores over Y, float32 [n_outputs], all private words hidden."""
+    words = np.array(text.drawn, dtype=np.intp)
+    planned = rows(0, text.ids, text.slots, words, model.max_length)
+    found: dict[int, Logits] = {}
+    for batch in batches(planned, (pieces.cls, pieces.sep), MAX_BATCH_TOKENS):
+        scores = model.logits(batch.ids, batch.lengths, batch.at)
+        found |= {word: row for (_, word), row in zip(batch.units, scores, strict=True)}
+    return found
 
 
 def ceiling(prior: float, epsilon: float) -> float:

@@ -22,6 +22,7 @@ from benchmarks.frontier.claims import (
     compare,
     difference,
 )
+from benchmarks.frontier.measures import rouge_l
 from benchmarks.frontier.mechanisms import draws, exact_epsilon
 from benchmarks.frontier.run import Setting, Size, groups
 from sanitizer.risk.posterior import Likelihood
@@ -196,3 +197,19 @@ def test_what_is_kept_is_not_measured_again(
 @contextmanager
 def pool(workers: int) -> Iterator[object]:
     yield SimpleNamespace(map=map)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("The cat sat on the mat", "the cat sat on the mat", 1.0),
+        ("a b c d", "a x c d", 0.75),
+        ("a b c", "c b a", 1 / 3),
+        ("a b", "x y z", 0.0),
+        ("a b c d e f", "a c e", 2 * 3 / 9),
+        ("", "", 1.0),
+        ("", "a", 0.0),
+    ],
+)
+def test_rouge_l(first: str, second: str, expected: float) -> None:
+    assert rouge_l(first, second) == pytest.approx(expected)

@@ -13,7 +13,7 @@ from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline import engine_for
 from sanitizer.privacy.dyntext import DynText
-from sanitizer.risk import Likelihood, Likelihoods
+from sanitizer.risk.posterior import Likelihood, Likelihoods
 
 WORDS = ("hepatitis", "Leeds", "doctor", "Qwyjibo", "\x00", "zzzzqqq")
 TEXT = "My father Peter has hepatitis and lives in Leeds."

@@ -12,7 +12,6 @@ from sanitizer.cli.display import (
     in_short,
     joined_record,
     safe,
-    speed,
     width,
 )
 
@@ -96,8 +95,3 @@ def test_paragraphs_are_as_wide_as_the_terminal(
 )
 def test_no_text_drives_the_terminal_or_turns_around(text: str, shown: str) -> None:
     assert safe(text) == shown
-
-
-def test_speed_needs_two_tokens_and_time() -> None:
-    assert speed(3, 0.5) == "4.0 tokens per second\n"
-    assert speed(1, 0.5) == speed(3, 0.0) == ""

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,20 +52,11 @@ def free_port() -> int:
 @contextmanager
 def guarding(upstream: str, sanitizer: Sanitizer | None = None) -> Iterator[str]:
     """The sanitizer's own proxy on a free port; gives its address."""
-    from sanitizer.proxy import Listener, ProxySettings, create_app
-    from sanitizer.proxy.server import make_server
+    from sanitizer import proxy
 
-    app = create_app(sanitizer or identifiers(), ProxySettings(upstream, token=TOKEN))
-    listener = Listener(port=0)
-    server, listening = make_server(app, listener), listener.open()
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        yield listener.url(listening.getsockname()[1])
-    finally:
-        server.should_exit = True
-        thread.join(30)
-        listening.close()
+    app = proxy.create_app(sanitizer or identifiers(), proxy.ProxySettings(upstream, token=TOKEN))
+    with proxy.serving(app, proxy.Listener(port=0)) as url:
+        yield url
 
 
 @contextmanager

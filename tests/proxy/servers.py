@@ -20,8 +20,9 @@ import httpx
 import pytest
 
 from sanitizer import Sanitizer
+from sanitizer.proxy import server
 from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.server import Listener, create_app, make_server
+from sanitizer.proxy.server import Listener, create_app
 
 MAIL = "peter.lund@private.example"
 _LINES = Path(__file__).with_name("cases.jsonl").read_text("utf-8").splitlines()
@@ -265,18 +266,10 @@ def serving(
     app: Any, listener: Listener, verify: ssl.SSLContext | bool = False, name: str = "127.0.0.1"
 ) -> Iterator[Proxy]:
     """An application under the proxy's own server; certificates are made by tests."""
-    server = make_server(app, replace(listener, port=0))
-    with listener.open() as sock:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
-        thread.start()
-        port = sock.getsockname()[1]
-        url = listener.url(port).replace("127.0.0.1", name)
-        try:
-            with httpx.Client(base_url=url, timeout=20, trust_env=False, verify=verify) as client:
-                yield Proxy(port, client)
-        finally:
-            server.should_exit = True
-            thread.join(30)
+    with server.serving(app, listener) as url:
+        there = url.replace("127.0.0.1", name)
+        with httpx.Client(base_url=there, timeout=20, trust_env=False, verify=verify) as client:
+            yield Proxy(int(url.rpartition(":")[2]), client)
 
 
 @contextmanager

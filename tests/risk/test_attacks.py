@@ -13,8 +13,8 @@ from sanitizer.cli.display import attack_text
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.engines import WordMechanism
 from sanitizer.privacy.dyntext import DynText
-from sanitizer.risk.attacks import AttackReport, Rate, rouge_l, run_attacks
-from sanitizer.risk.posterior import Nearest, Vocabulary, ceiling, guessed
+from sanitizer.risk.attacks import AttackReport, Rate, run_attacks
+from sanitizer.risk.posterior import Vocabulary, ceiling, guessed
 from sanitizer.testing.models import SeededSource, ToyBackbone
 from tests.risk.conftest import bumpy, likelihoods, shouting
 
@@ -56,7 +56,7 @@ class TestReport:
     ) -> None:
         mechanism, word, scores = Cape(4.0), "London", bumpy(1, len(toy.outputs))[0]
         found = attacked(mechanism, toy, "We met in London.", trials=300, seed=2)
-        prior = Nearest(toy, vocabulary).prior(scores, word)
+        prior = vocabulary.prior(scores, word)
         exact = guessed(prior, likelihoods(mechanism, toy, pieces).table(prior.words, scores)).sum()
         assert found.n_words == 1
         assert found.posterior.success.low <= exact <= found.posterior.success.high
@@ -114,11 +114,6 @@ class TestReport:
         assert not any(word in shown for word in PRIVATE)
         assert sanitizer.spent == 0.0
 
-    def test_published_figures_stand_beside_ours_and_say_so(self, toy: ToyBackbone) -> None:
-        text = attack_text(attacked(Cape(), toy, PROMPT, trials=2))
-        for figure in ("published, other data", "SST-2", "IMDb", "94.4", "9.07"):
-            assert figure in text
-
 
 @pytest.mark.parametrize(
     ("texts", "trials", "mechanism", "error", "said"),
@@ -139,19 +134,3 @@ def test_bad_arguments_are_named(
 ) -> None:
     with pytest.raises(error, match=said):
         run_attacks(Sanitizer(mechanism, model=toy, policy="words"), texts, trials)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        ("The cat sat on the mat", "the cat sat on the mat", 1.0),
-        ("a b c d", "a x c d", 0.75),
-        ("a b c", "c b a", 1 / 3),
-        ("a b", "x y z", 0.0),
-        ("a b c d e f", "a c e", 2 * 3 / 9),
-        ("", "", 1.0),
-        ("", "a", 0.0),
-    ],
-)
-def test_rouge_l(first: str, second: str, expected: float) -> None:
-    assert rouge_l(first, second) == pytest.approx(expected)

@@ -13,19 +13,22 @@ from hypothesis import strategies as st
 from sanitizer import Sanitizer
 from sanitizer.identifiers import KINDS
 from sanitizer.lm.reader import CLASSES
-from sanitizer.risk import (
-    LabelledText,
+from sanitizer.risk import LabelledText, evaluate, labelled_texts
+from sanitizer.risk.evaluation import (
+    BESIDE,
+    OTHERS,
+    TASKS,
+    TOLD,
+    UNTOUCHED,
+    Counts,
     Stretch,
     Treated,
     counted,
-    evaluate,
     hidden_in,
-    labelled_texts,
     summed,
-    unmarked,
     words_in,
 )
-from sanitizer.risk.evaluation import BESIDE, OTHERS, TASKS, TOLD, UNTOUCHED, Counts
+from sanitizer.risk.labelled import unmarked
 from sanitizer.testing import SeededSource
 
 MARKED = (

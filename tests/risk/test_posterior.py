@@ -17,7 +17,6 @@ from sanitizer.privacy.dyntext import DynText
 from sanitizer.risk.attacks import run_attacks
 from sanitizer.risk.posterior import (
     Likelihoods,
-    Nearest,
     Prior,
     SameNumbers,
     Trials,
@@ -98,9 +97,8 @@ class TestTrials:
         text = "Peter told Anna in Leeds that Peter has hepatitis."
         loaded = sanitizer.inner.models()
         masked, vocabulary = sanitizer.inner.mask(text, SameNumbers()), Vocabulary(toy)
-        nothing = np.empty(0, dtype=np.intp)
         priors = {
-            at: vocabulary.prior(scores, masked.words[at].text, 5, nothing)
+            at: vocabulary.prior(scores, masked.words[at].text, (5, 0))
             for at, scores in public_logits(toy, loaded.pieces, masked).items()
         }
         exact = Likelihoods(loaded.engine, mechanism, toy, loaded.pieces)
@@ -132,23 +130,23 @@ class TestVocabulary:
     def test_a_prior_adds_up_and_always_holds_the_original(
         self, vocabulary: Vocabulary, toy: ToyBackbone
     ) -> None:
-        scores, near = bumpy(1, len(toy.outputs))[0], np.array([4, 9], dtype=np.intp)
+        scores = bumpy(1, len(toy.outputs))[0]
         for word in ("London", "xyzzyq"):
-            prior = vocabulary.prior(scores, word, 50, near)
+            prior = vocabulary.prior(scores, word, (50, 3))
             assert prior.words[prior.truth] == word
             assert prior.mass.sum() == pytest.approx(1.0)
             assert prior.p >= 0.9 / len(toy.words.words)
-            assert {vocabulary.words[4], vocabulary.words[9]} <= set(prior.words)
+            near = {vocabulary.words[place].lower() for place in vocabulary.places(word, 3)}
+            assert near <= {each.lower() for each in prior.words}
             assert all(a >= b for a, b in pairwise(prior.mass))
             assert word not in repr(prior)
 
     def test_nearest_words(self, vocabulary: Vocabulary, toy: ToyBackbone) -> None:
-        nearest = Nearest(toy, vocabulary)
-        assert vocabulary.words[nearest.places("doctor", 1)[0]].lower() == "doctor"
-        same, close, far = nearest.ranks(
+        assert vocabulary.words[vocabulary.places("doctor", 1)[0]].lower() == "doctor"
+        same, close, far = vocabulary.ranks(
             "doctor", ["Doctor", "physician", "guitar"], ["doctor", "Leeds"]
         )
         assert same == 0
         assert 0 < close < 10 < far
-        (unknown,) = nearest.ranks("xyzzyq", ["guitar"], ["xyzzyq"])
+        (unknown,) = vocabulary.ranks("xyzzyq", ["guitar"], ["xyzzyq"])
         assert unknown > 10_000

