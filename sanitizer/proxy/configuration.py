@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -168,32 +168,28 @@ class _Table:
         return value
 
     def need(self, key: str, kind: type[Value]) -> Value:
-        """Return a value that must be there."""
         value = self.take(key, kind)
         if value is None:
             raise self.wrong(key, "is missing")
         return value
 
     def names(self, key: str) -> list[str]:
-        """Return a list of strings, empty if it is missing."""
-        found: list[Any] = self.take(key, list) or []
-        if not all(isinstance(each, str) for each in found):
-            raise self.wrong(key, "must be a list of strings")
-        return found
+        return self._all(key, self.take(key, list) or [], str, "must be a list of strings")
 
     def tables(self, key: str) -> dict[str, _Table]:
-        """Return the tables of a table by name."""
         found: dict[str, Any] = self.take(key, dict) or {}
-        if not all(isinstance(each, dict) for each in found.values()):
-            raise self.wrong(key, "must hold tables")
+        self._all(key, found.values(), dict, "must hold tables")
         return {name: self.inner(f"{key}.{name}", each) for name, each in found.items()}
 
     def listed(self, key: str) -> list[_Table]:
         """Return an array of tables."""
-        found: list[Any] = self.take(key, list) or []
-        if not all(isinstance(each, dict) for each in found):
-            raise self.wrong(key, "must be written [[" + key + "]]")
+        found = self._all(key, self.take(key, list) or [], dict, f"must be written [[{key}]]")
         return [self.inner(f"{key}[{i}]", each) for i, each in enumerate(found, 1)]
+
+    def _all(self, key: str, found: Iterable[Any], kind: type[Value], told: str) -> list[Value]:
+        if not all(isinstance(each, kind) for each in found):
+            raise self.wrong(key, told)
+        return list(found)
 
     def inner(self, key: str, values: dict[str, Any] | None = None) -> _Table:
         """Return a table in this one, empty if it is missing."""
@@ -212,7 +208,7 @@ class _Table:
         return values
 
     def end(self) -> None:
-        """Raise if a key was not taken."""
+        """Raise PolicyError if a key was not taken."""
         if self._values:
             unknown = min(self._values)
             near = get_close_matches(unknown, self._known, 1)
@@ -220,7 +216,6 @@ class _Table:
             raise self.wrong(unknown, f"is unknown{hint}")
 
     def wrong(self, key: str, what: str) -> PolicyError:
-        """Return the error that names a key."""
         return PolicyError(f"{self.where}: {key} {what}")
 
     @contextmanager
