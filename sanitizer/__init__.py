@@ -1,182 +1,63 @@
 """Differentially private prompt sanitization on the user's own machine."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from typing import TYPE_CHECKING, Any
+from sanitizer.doors import lazy_door
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sanitizer.clients import shield
-    from sanitizer.corrections import Corrections
-    from sanitizer.errors import (
-        BudgetExceeded,
-        LedgerError,
-        ModelError,
-        NotCertified,
-        PolicyError,
-        PrivacyError,
-        RequestRefused,
-        SanitizerError,
-        UpstreamError,
-        VaultError,
-    )
-    from sanitizer.pipeline import Sanitizer
-    from sanitizer.privacy import (
-        Cape,
-        DynText,
-    )
-    from sanitizer.results import (
-        Record,
-        Replacement,
-        SanitizedText,
-    )
-    from sanitizer.risk import (
-        Advice,
-        AttackReport,
-        AuditReport,
-        advise,
-        audit,
-        run_attacks,
-    )
-    from sanitizer.storage import (
-        FileVault,
-        Ledger,
-    )
-    from sanitizer.synthesis import (
-        SynthesizedText,
-        synthesize,
-        synthesize_batch,
-    )
-    from sanitizer.text import Policy, Prompt
-
-    __version__: str
-
-__all__ = [
-    "Advice",
-    "AttackReport",
-    "AuditReport",
-    "BudgetExceeded",
-    "Cape",
-    "Corrections",
-    "DynText",
-    "FileVault",
-    "Ledger",
-    "LedgerError",
-    "ModelError",
-    "NotCertified",
-    "Policy",
-    "PolicyError",
-    "PrivacyError",
-    "Prompt",
-    "Record",
-    "Replacement",
-    "RequestRefused",
-    "SanitizedText",
-    "Sanitizer",
-    "SanitizerError",
-    "SynthesizedText",
-    "UpstreamError",
-    "VaultError",
-    "advise",
-    "audit",
-    "run_attacks",
-    "shield",
-    "synthesize",
-    "synthesize_batch",
-]
-
-
-def lazy_door(
-    package: str, homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` for a package whose names load their module at first use.
-
-    Importing the package is quick then: numpy alone takes 70 ms, a model library more.
-
-    Args:
-        package: full name of the package.
-        homes: module within the package -> the names in it that the package offers.
-    """
-    home_of = {name: module for module, names in homes.items() for name in names}
-
-    def load(name: str) -> Any:
-        if name not in home_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        from importlib import import_module
-        from sys import modules
-
-        value = getattr(import_module(f"{package}.{home_of[name]}"), name)
-        # From now on Python finds the name without calling `__getattr__`.
-        setattr(modules[package], name, value)
-        return value
-
-    return load, lambda: sorted(home_of)
-
-
-DISTRIBUTION = "dp-sanitizer"
-"""Name of the distribution; on package indexes "sanitizer" is another project's."""
-
-
-def _version() -> str:
-    """Return the version of the installed package; "0+unknown" where none is installed."""
-    # Slow to import and needed here only.
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return "0+unknown"
-
-
-if not TYPE_CHECKING:
-    _load, __dir__ = lazy_door(
+    from sanitizer.clients.shielding import shield as shield
+    from sanitizer.corrections.memory import Corrections as Corrections
+    from sanitizer.errors import BudgetExceeded as BudgetExceeded
+    from sanitizer.errors import LedgerError as LedgerError
+    from sanitizer.errors import ModelError as ModelError
+    from sanitizer.errors import NotCertified as NotCertified
+    from sanitizer.errors import PolicyError as PolicyError
+    from sanitizer.errors import PrivacyError as PrivacyError
+    from sanitizer.errors import RequestRefused as RequestRefused
+    from sanitizer.errors import SanitizerError as SanitizerError
+    from sanitizer.errors import UpstreamError as UpstreamError
+    from sanitizer.errors import VaultError as VaultError
+    from sanitizer.pipeline.sanitizer import Sanitizer as Sanitizer
+    from sanitizer.privacy.cape import Cape as Cape
+    from sanitizer.privacy.dyntext import DynText as DynText
+    from sanitizer.results import Record as Record
+    from sanitizer.results import Replacement as Replacement
+    from sanitizer.results import SanitizedText as SanitizedText
+    from sanitizer.risk.advice import Advice as Advice
+    from sanitizer.risk.advice import advise as advise
+    from sanitizer.risk.attacks import AttackReport as AttackReport
+    from sanitizer.risk.attacks import run_attacks as run_attacks
+    from sanitizer.risk.exact_audit import AuditReport as AuditReport
+    from sanitizer.risk.exact_audit import audit as audit
+    from sanitizer.storage.ledger import Ledger as Ledger
+    from sanitizer.storage.stored_vault import FileVault as FileVault
+    from sanitizer.synthesis.plan import SynthesizedText as SynthesizedText
+    from sanitizer.synthesis.texts import synthesize as synthesize
+    from sanitizer.synthesis.texts import synthesize_batch as synthesize_batch
+    from sanitizer.text.policy import Policy as Policy
+    from sanitizer.text.prompt import Prompt as Prompt
+    from sanitizer.version import __version__ as __version__
+else:
+    __getattr__, __dir__, __all__ = lazy_door(
         __name__,
         {
-            "clients": ("shield",),
-            "corrections": ("Corrections",),
-            "errors": (
-                "BudgetExceeded",
-                "LedgerError",
-                "ModelError",
-                "NotCertified",
-                "PolicyError",
-                "PrivacyError",
-                "RequestRefused",
-                "SanitizerError",
-                "UpstreamError",
-                "VaultError",
-            ),
-            "pipeline": ("Sanitizer",),
-            "privacy": (
-                "Cape",
-                "DynText",
-            ),
-            "results": (
-                "Record",
-                "Replacement",
-                "SanitizedText",
-            ),
-            "risk": (
-                "Advice",
-                "AttackReport",
-                "AuditReport",
-                "advise",
-                "audit",
-                "run_attacks",
-            ),
-            "storage": (
-                "FileVault",
-                "Ledger",
-            ),
-            "synthesis": (
-                "SynthesizedText",
-                "synthesize",
-                "synthesize_batch",
-            ),
-            "text": ("Policy", "Prompt"),
+            "clients.shielding": "shield",
+            "corrections.memory": "Corrections",
+            "errors": "BudgetExceeded LedgerError ModelError NotCertified PolicyError "
+            "PrivacyError RequestRefused SanitizerError UpstreamError VaultError",
+            "pipeline.sanitizer": "Sanitizer",
+            "privacy.cape": "Cape",
+            "privacy.dyntext": "DynText",
+            "results": "Record Replacement SanitizedText",
+            "risk.advice": "Advice advise",
+            "risk.attacks": "AttackReport run_attacks",
+            "risk.exact_audit": "AuditReport audit",
+            "storage.ledger": "Ledger",
+            "storage.stored_vault": "FileVault",
+            "synthesis.plan": "SynthesizedText",
+            "synthesis.texts": "synthesize synthesize_batch",
+            "text.policy": "Policy",
+            "text.prompt": "Prompt",
+            "version": "__version__",
         },
     )
-
-    def __getattr__(name: str) -> Any:
-        return _version() if name == "__version__" else _load(name)

@@ -18,7 +18,7 @@ def main() -> int:
     is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_default:
         signal.signal(signal.SIGINT, _end)
-    from sanitizer.cli import main as run
+    from sanitizer.cli.program import main as run
 
     if is_default:
         signal.signal(signal.SIGINT, signal.default_int_handler)

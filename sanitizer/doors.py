@@ -1,60 +1,35 @@
-"""Doors of packages: names that are written once, and whose modules load at their first use."""
+"""Doors of packages: names whose modules load at their first use."""
 
 from __future__ import annotations
 
-import builtins
-import importlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
-from types import SimpleNamespace
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
-_IMPORTING = Lock()
 
-
-@contextmanager
-def lazily(scope: dict[str, Any]) -> Iterator[None]:
-    """Put off what a package imports within, `from MODULE import NAME as NAME`, to its first use.
+def lazy_door(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package that loads modules late.
 
     Importing the package is quick then: numpy alone takes 70 ms, a model library more. Type
-    checkers, linters and whoever freezes a program see plain imports.
-
-    >>> scope = {"__name__": "door"}
-    >>> with lazily(scope):
-    ...     exec("from math import pi as pi, tau as tau", scope)
-    >>> scope["__all__"], "pi" in scope, scope["__getattr__"]("pi")
-    (['pi', 'tau'], False, 3.141592653589793)
+    checkers, and programs that freeze an application, see the imports under TYPE_CHECKING beside
+    it; a test holds that both name the same.
 
     Args:
-        scope: `globals()` of the package; `__all__`, `__dir__` and `__getattr__` are put in it.
+        package: full name of the package.
+        homes: module of sanitizer -> the names in it that the package offers, with blanks between.
     """
-    homes: dict[str, str] = {}
-    plain_import = builtins.__import__
-
-    def noted(name: str, *details: Any, **more: Any) -> Any:
-        # Imports of other modules, which other threads may do meanwhile, go on as ever.
-        if more or not details or details[0] is not scope:
-            return plain_import(name, *details, **more)
-        names = dict.fromkeys(details[2], name)
-        homes.update(names)
-        return SimpleNamespace(**names)
-
-    with _IMPORTING:
-        builtins.__import__ = noted
-        try:
-            yield
-        finally:
-            builtins.__import__ = plain_import
+    home_of = {name: module for module, names in homes.items() for name in names.split()}
 
     def load(name: str) -> Any:
-        if name not in homes:
-            raise AttributeError(f"module {scope['__name__']!r} has no attribute {name!r}")
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"sanitizer.{home_of[name]}"), name)
         # From now on Python finds the name without calling this.
-        scope[name] = getattr(importlib.import_module(homes[name]), name)
-        return scope[name]
+        setattr(sys.modules[package], name, value)
+        return value
 
-    for name in homes:
-        del scope[name]
-    public = sorted(name for name in homes if not name.startswith("_"))
-    scope.update(__getattr__=load, __dir__=lambda: public, __all__=public)
+    public = sorted(name for name in home_of if not name.startswith("_"))
+    return load, lambda: public, public

@@ -18,8 +18,12 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
-from sanitizer.lm import MaskedLM, Models, OnnxMaskedLM, OnnxReader, loading, model_folder, tokens
+from sanitizer.lm import loading, tokens
 from sanitizer.lm import masked as masked_module
+from sanitizer.lm.files import model_folder
+from sanitizer.lm.loading import Models
+from sanitizer.lm.masked import MaskedLM, OnnxMaskedLM
+from sanitizer.lm.reader import OnnxReader
 from sanitizer.lm.word_vectors import PieceTable, WordTable
 from sanitizer.pipeline import engines
 from sanitizer.pipeline.outputs import OneTokenOutputs, Outputs, WordSpace

@@ -27,7 +27,7 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import WordTable
+from sanitizer.lm.word_vectors import WordTable
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]

@@ -36,9 +36,11 @@ from benchmarks.common.machine import parser, say, write
 from benchmarks.frontier.mechanisms import Packaged
 from models.build.corpus import documents
 from models.build.fetch import CACHE
-from sanitizer.lm import OnnxMaskedLM, WordPieces, batches, centred_rows, rows
-from sanitizer.pipeline import Sanitizer, WordSpace
-from sanitizer.privacy import Cape
+from sanitizer.lm.masked import OnnxMaskedLM, batches, centred_rows, rows
+from sanitizer.lm.tokens import WordPieces
+from sanitizer.pipeline.outputs import WordSpace
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.privacy.cape import Cape
 from sanitizer.risk.posterior import Likelihood, Prior, Vocabulary, guessed
 
 BEFORE = {

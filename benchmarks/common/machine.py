@@ -16,7 +16,7 @@ import numpy
 import onnxruntime
 
 from sanitizer.errors import ModelError
-from sanitizer.lm import Manifest, model_folder
+from sanitizer.lm.files import Manifest, model_folder
 
 _PATH = re.compile(r"^(\w+=)?\S*/\S*$")
 RESULTS = Path(__file__).parents[1] / "results"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from models.build.fetch import CACHE, archive, member
-from sanitizer.lm import session
+from sanitizer.lm.masked import session
 
 Array = NDArray[np.float32]
 LONGEST, WIDTH = 256, 384

@@ -39,18 +39,14 @@ from benchmarks.common.machine import parser, write
 from benchmarks.common.sentences import SentenceEncoder
 from benchmarks.extraction.texts import Item, items
 from models.build.fetch import CACHE, REMOTE_PARTS, member, sha256
-from sanitizer.answers import LmExtractor
-from sanitizer.lm import (
-    ByteTokens,
-    ChatFormat,
-    Manifest,
-    OnnxCausalLM,
-    OnnxMaskedLM,
-    model_folder,
-)
-from sanitizer.pipeline import Sanitizer
-from sanitizer.privacy import Cape
-from sanitizer.storage import MemoryVault
+from sanitizer.answers.extractors import LmExtractor
+from sanitizer.lm.causal import OnnxCausalLM
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.lm.tokens import ByteTokens, ChatFormat
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.privacy.cape import Cape
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing import SeededSource
 
 EPSILONS = (3.0, 4.0, 5.0, 6.0, 8.0)

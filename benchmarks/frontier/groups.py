@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from benchmarks.baselines.words import Floats, Places
 from benchmarks.common.sentences import SentenceEncoder, Sentiment
 from models.build.fetch import CACHE
-from sanitizer.lm import Batch, MaskedLM, Row, WordPieces, WordTable, batches, centred_rows
-from sanitizer.pipeline import MaskedText, Sanitizer
+from sanitizer.lm.masked import Batch, MaskedLM, Row, batches, centred_rows
+from sanitizer.lm.tokens import WordPieces
+from sanitizer.lm.word_vectors import WordTable
+from sanitizer.pipeline.masked_text import MaskedText
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.risk.posterior import Prior, SameNumbers, Vocabulary, public_logits
 
 Logits = NDArray[np.float32]

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from benchmarks.baselines.words import Floats
 from benchmarks.frontier.groups import Group, Logits, Place, Tokens
 from benchmarks.frontier.mechanisms import Subject, draws
-from sanitizer.lm import Row, centred_rows
-from sanitizer.pipeline import Choices
+from sanitizer.lm.masked import Row, centred_rows
+from sanitizer.pipeline.masked_text import Choices
 from sanitizer.risk.posterior import Vocabulary, guessed
-from sanitizer.text import word_spans
+from sanitizer.text.words import word_spans
 
 EXACT = ("cosine", "kept", "knn_1", "knn_10", "plausibility")
 DRAWN = ("rouge_l", "sentence_cosine", "accuracy")

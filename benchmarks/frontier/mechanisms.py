@@ -22,9 +22,12 @@ from benchmarks.baselines.words import (
     randomized_response,
     santext,
 )
-from sanitizer.lm import MaskedLM, WordPieces
-from sanitizer.pipeline import engine_for
-from sanitizer.privacy import Cape, DynText, Weights
+from sanitizer.lm.masked import MaskedLM
+from sanitizer.lm.tokens import WordPieces
+from sanitizer.pipeline.engines import engine_for
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.dyntext import DynText
+from sanitizer.privacy.weights import Weights
 from sanitizer.randomness import SYSTEM_RANDOM
 from sanitizer.risk.exact_audit import Extremes
 from sanitizer.risk.posterior import Likelihood, Likelihoods

@@ -31,7 +31,8 @@ from benchmarks.frontier.groups import Group, Tools
 from benchmarks.frontier.measures import measure
 from benchmarks.frontier.mechanisms import Makers
 from models.build.fetch import CACHE
-from sanitizer.lm import OnnxMaskedLM, WordPieces
+from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.lm.tokens import WordPieces
 
 N_SENTENCES, N_SENTENCES_QUICK = 250, 4
 N_TEST = 2_000

@@ -36,8 +36,10 @@ from benchmarks.common.machine import parser, write
 from benchmarks.common.sentences import rotten_tomatoes
 from benchmarks.generation.quality import log_softmax
 from models.build.fetch import CACHE
-from sanitizer.lm import ByteTokens, OnnxCausalLM
-from sanitizer.privacy import DPSMOZO, TokenWeights, solve_beta, solve_range, top_tokens
+from sanitizer.lm.causal import OnnxCausalLM
+from sanitizer.lm.tokens import ByteTokens
+from sanitizer.privacy.dps_mozo import DPSMOZO, solve_beta, solve_range
+from sanitizer.privacy.next_token import TokenWeights, top_tokens
 
 N_EXAMPLES, TOP_K = 15, 100
 EPSILONS = (1.0, 2.0, 4.0, 8.0)

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from benchmarks.common.intervals import interval, weightings
 from benchmarks.common.sentences import SentenceEncoder, cached_vectors
 from models.build.fetch import member
-from sanitizer.lm import ByteTokens, CausalLM
-from sanitizer.privacy import check_finite
+from sanitizer.lm.causal import CausalLM
+from sanitizer.lm.tokens import ByteTokens
+from sanitizer.privacy.next_token import check_finite
 
 N_TOKENS, N_HELD_OUT = 64, 500
 Floats = NDArray[np.float64]

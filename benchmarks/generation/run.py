@@ -21,21 +21,13 @@ from benchmarks.common.intervals import interval, means
 from benchmarks.common.kept import Kept, Row
 from benchmarks.common.machine import parser, write
 from benchmarks.generation.quality import N_TOKENS, Judge, log_softmax, reviews
-from sanitizer.lm import ByteTokens, OnnxCausalLM
-from sanitizer.privacy import (
-    InvisibleInk,
-    TokenWeights,
-    cost,
-    exact_weights,
-    solve_clip_norm,
-    top_tokens,
-)
+from sanitizer.lm.causal import OnnxCausalLM
+from sanitizer.lm.tokens import ByteTokens
+from sanitizer.privacy.invisibleink import InvisibleInk, solve_clip_norm
+from sanitizer.privacy.next_token import TokenWeights, cost, exact_weights, top_tokens
 from sanitizer.randomness import SYSTEM_RANDOM
-from sanitizer.synthesis import (
-    AllScores,
-    DocumentPrompts,
-    ModelScores,
-)
+from sanitizer.synthesis.plan import DocumentPrompts
+from sanitizer.synthesis.writing import AllScores, ModelScores
 
 EPSILON, MOST_TEXTS = 10.0, 64
 N_REFERENCES, TEMPERATURE, TOP_K, DELTA = 7, 1.1, 100, 1e-6

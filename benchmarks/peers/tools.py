@@ -39,7 +39,8 @@ def small_model() -> str:
 
 def ours(shared: bool) -> Find:
     """Return our search for identifiers, of all kinds or of those that datafog knows."""
-    from sanitizer.identifiers import KINDS, find
+    from sanitizer.identifiers.rows import KINDS
+    from sanitizer.identifiers.search import find
 
     kinds = SHARED_KINDS if shared else KINDS
     return lambda text: [(i.start, i.end, i.kind, 1.0) for i in find(text, kinds)]

@@ -18,10 +18,9 @@ from typing import Any
 from benchmarks.common.machine import causal_fetched, parser, say, write
 from benchmarks.common.processes import processes
 from sanitizer import Cape, Sanitizer
-from sanitizer.lm import OnnxCausalLM
-from sanitizer.privacy import DynText
-from sanitizer.risk import audit
-from sanitizer.risk.exact_audit import EXAMPLE, EXAMPLE_POSITION
+from sanitizer.lm.causal import OnnxCausalLM
+from sanitizer.privacy.dyntext import DynText
+from sanitizer.risk.exact_audit import EXAMPLE, EXAMPLE_POSITION, audit
 
 NOMINAL = (1.0, 3.0, 6.0, 10.0, 14.0, 20.0)
 POSITIONS = (0, EXAMPLE_POSITION, 2)

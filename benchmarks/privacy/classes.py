@@ -19,8 +19,8 @@ import numpy as np
 
 from benchmarks.common.machine import parser, say, write
 from sanitizer import Cape, DynText
-from sanitizer.detect import LISTS, class_members, group_of
-from sanitizer.lm import Models
+from sanitizer.detect.classes import LISTS, class_members, group_of
+from sanitizer.lm.loading import Models
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.risk.classes import distributions
 

@@ -30,14 +30,14 @@ from numpy.typing import NDArray
 
 from benchmarks.common.machine import parser, say, write
 from sanitizer import Cape, Sanitizer
-from sanitizer.detect import class_members
-from sanitizer.lm import Models
+from sanitizer.detect.classes import class_members
+from sanitizer.lm.loading import Models
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.randomness import Source
 from sanitizer.risk.attacks import Rate
 from sanitizer.risk.classes import distributions
 from sanitizer.risk.posterior import Likelihoods, Prior, Trials, public_logits
-from sanitizer.storage import MemoryVault
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing import SeededSource
 
 VERSIONS, TURNS, LINKED, SEED = 20, 10, 2_000, 77_001

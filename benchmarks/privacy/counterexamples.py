@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common.machine import say, write
-from sanitizer.privacy import DPSMOZO
 from sanitizer.privacy.cape import bucket_weights
+from sanitizer.privacy.dps_mozo import DPSMOZO
 from sanitizer.privacy.next_token import TokenWeights
 from sanitizer.privacy.weights import Weights
 

@@ -37,8 +37,9 @@ from benchmarks.common.machine import output_folder, parser, say, write
 from benchmarks.privacy.bodies import ENDPOINTS, Bodies, Planted
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused, SanitizerError
-from sanitizer.storage import MemoryVault
-from sanitizer.wire import Exchange, Filter, sent_headers
+from sanitizer.storage.vault import MemoryVault
+from sanitizer.wire.filter import Exchange, Filter
+from sanitizer.wire.headers import sent_headers
 
 JSON = {"content-type": "application/json"}
 BLOCK = 2_000

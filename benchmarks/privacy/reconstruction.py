@@ -35,7 +35,8 @@ from benchmarks.common.machine import parser, say, write
 from benchmarks.common.sentences import rotten_tomatoes
 from benchmarks.frontier.groups import Group, Place, Tools
 from benchmarks.frontier.mechanisms import Makers, Subject, draws
-from sanitizer.lm import OnnxMaskedLM, WordPieces, centred_rows, rows
+from sanitizer.lm.masked import OnnxMaskedLM, centred_rows, rows
+from sanitizer.lm.tokens import WordPieces
 from sanitizer.risk.posterior import ceiling
 
 LIKELY, NEAR = 150, 100

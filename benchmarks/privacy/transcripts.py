@@ -22,11 +22,11 @@ from typing import Any
 
 from benchmarks.common.machine import parser, say, write
 from sanitizer import Cape, Policy, Sanitizer
-from sanitizer.detect import class_members
+from sanitizer.detect.classes import class_members
 from sanitizer.privacy.weights import LOW, high_level
 from sanitizer.results import SanitizedText
 from sanitizer.risk.attacks import Rate
-from sanitizer.wire import Filter
+from sanitizer.wire.filter import Filter
 
 EPSILON = 1.0
 """Of the audit: a draw then has few outputs, so that all paths can be walked."""
@@ -153,7 +153,8 @@ class Proxied:
     """
 
     def __init__(self, sanitizer: Forced) -> None:
-        from sanitizer.proxy import Listener, ProxySettings, create_app, serving
+        from sanitizer.proxy.access import ProxySettings
+        from sanitizer.proxy.server import Listener, create_app, serving
         from sanitizer.testing import RecordingServer
 
         self._api = RecordingServer()
@@ -210,7 +211,7 @@ def _exchange(filtered: Filter, history: list[dict[str, Any]], api: Api, sent: l
 
 
 def _vault() -> Any:
-    from sanitizer.storage import MemoryVault
+    from sanitizer.storage.vault import MemoryVault
 
     return MemoryVault(numbers="from 1")
 

@@ -26,7 +26,8 @@ from benchmarks.common.sentences import rotten_tomatoes
 from benchmarks.frontier.groups import Group, Tools
 from benchmarks.frontier.measures import rank
 from models.build.fetch import member
-from sanitizer.lm import OnnxMaskedLM, WordPieces
+from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.lm.tokens import WordPieces
 
 N_TEXTS, N_OTHERS, N_LETTERS, SIZE = 60, 1_000, 300, 5
 NOTHING, PUBLIC, ORIGINAL = "nothing read", "public words read", "original text read"

@@ -22,8 +22,10 @@ from benchmarks.common.processes import Worker, tool_of
 from benchmarks.common.texts import LONG, SHORT, of_length
 from benchmarks.common.timing import in_turns, median, ratio
 from sanitizer import Cape, Sanitizer
-from sanitizer.lm import MAX_THREADS, Batch, OnnxCausalLM, OnnxMaskedLM
-from sanitizer.pipeline import Choices, step_batches
+from sanitizer.lm.causal import OnnxCausalLM
+from sanitizer.lm.masked import MAX_THREADS, Batch, OnnxMaskedLM
+from sanitizer.pipeline.engines import step_batches
+from sanitizer.pipeline.masked_text import Choices
 
 PROMPTS = {"20 words": SHORT, "200 words": LONG}
 ONE_PROMPT = """

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.usefulness.measure import Preset, measured
 from benchmarks.usefulness.prompts import OPEN, labelled
-from sanitizer.risk import LabelledText
 from sanitizer.risk.evaluation import BESIDE, MEASURES, OTHERS, UNTOUCHED, summed
+from sanitizer.risk.labelled import LabelledText
 
 PATH = Path(__file__).with_name("floors.json")
 POLICY = "balanced"

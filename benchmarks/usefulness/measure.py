@@ -16,8 +16,8 @@ from benchmarks.common.processes import Worker
 from benchmarks.common.timing import median
 from sanitizer import Policy, Sanitizer
 from sanitizer.progress import progress_bar
-from sanitizer.risk import LabelledText
 from sanitizer.risk.evaluation import Stretch, Treated, counted, hidden_in, treat
+from sanitizer.risk.labelled import LabelledText
 from sanitizer.testing import SeededSource
 
 SEED = 20_271

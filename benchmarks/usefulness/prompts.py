@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from sanitizer.risk import LabelledText, labelled_texts
+from sanitizer.risk import labelled_texts
+from sanitizer.risk.labelled import LabelledText
 
 PROMPTS, TEXTS = Path(__file__).parent / "prompts", Path(__file__).parent / "texts"
 OPEN = ("open", "dev", "second_open", "third_open", "fourth_open", "foreign_odd")

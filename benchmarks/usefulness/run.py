@@ -31,8 +31,8 @@ from benchmarks.common.processes import Worker, tool_of
 from benchmarks.common.texts import SHORT
 from benchmarks.usefulness import floors, prompts, tab
 from benchmarks.usefulness.measure import Peer, Preset, Row, Tool, figures, measured
-from sanitizer.lm import Manifest, model_folder
-from sanitizer.risk import LabelledText
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.risk.labelled import LabelledText
 
 POLICIES = ("balanced", "deidentify", "identifiers")
 PEERS = ("presidio", "spacy", "datafog")

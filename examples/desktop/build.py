@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sanitizer.lm import model_root
+from sanitizer.lm.files import model_root
 
 ROOT = Path(__file__).parents[2]
 NAME = "what-leaves"

@@ -24,7 +24,7 @@ import onnx
 from onnx import TensorProto
 
 from models.build.graph import FLOAT, INT32, INT64, Graph, Value
-from sanitizer.lm import BLOCK, ModelShape, Place, layout, linears
+from sanitizer.lm.weights_file import BLOCK, ModelShape, Place, layout, linears
 
 WEIGHTS = "weights.bin"
 FAST, EXACT = 4, 1

@@ -21,7 +21,7 @@ from typing import Any
 from models.build import manifest
 from models.build.causal_lm import EXACT, FAST, build
 from models.build.fetch import CACHE, SOURCES, archive, member, sha256
-from sanitizer.lm import Gguf, ModelShape, convert
+from sanitizer.lm.weights_file import Gguf, ModelShape, convert
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "models" / "lm"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import Gguf, ModelShape, floats
+from sanitizer.lm.weights_file import Gguf, ModelShape, floats
 
 Floats = NDArray[np.float32]
 

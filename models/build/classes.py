@@ -17,8 +17,8 @@ import faker
 
 from models.build import fetch, manifest
 from models.build.words import read_list
-from sanitizer.detect import is_everyday
-from sanitizer.text import word_spans
+from sanitizer.detect.view import is_everyday
+from sanitizer.text.words import word_spans
 
 CLASSES = Path(__file__).resolve().parents[1] / "classes"
 NAMES = ("condition", "crime", "origin", "politics", "religion")

@@ -37,7 +37,7 @@ from models.build.quality import (
     word_sample,
 )
 from models.build.tokens import MASK, Tokens, continues, encoded, tokenizer, tokens
-from sanitizer.lm import FILES
+from sanitizer.lm.masked import FILES
 
 FOLDER = Path(__file__).resolve().parents[1] / "masked-lm"
 Array = NDArray[np.float32]

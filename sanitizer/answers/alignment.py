@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 from typing import NamedTuple
 
-from sanitizer.text import outside, overlapping
+from sanitizer.text.words import outside, overlapping
 
 MIN_RUN = 3
 """Tokens of the shortest stretch of an answer where it was, or that continues it elsewhere."""

@@ -31,9 +31,12 @@ import numpy as np
 from sanitizer.answers.lexical import MappedStream, WordMap, between
 from sanitizer.answers.restorer import Part, Restorer
 from sanitizer.errors import ModelError
-from sanitizer.lm import MAX_CELLS, ByteTokens, CausalLM, ChatFormat, Models
+from sanitizer.lm.causal import MAX_CELLS, CausalLM
+from sanitizer.lm.loading import Models
+from sanitizer.lm.tokens import ByteTokens, ChatFormat
 from sanitizer.results import SanitizedText
-from sanitizer.text import WORD_KINDS, Policy
+from sanitizer.text.policy import Policy
+from sanitizer.text.words import WORD_KINDS
 from sanitizer.urls import check_base_url, is_loopback
 
 NAMED = ("lexical", "lm")
@@ -349,7 +352,7 @@ def extractor_for(
 ) -> Extractor | str | None:
     """Return an extractor by name or URL; "lexical" and None are returned as they are.
 
-    >>> from sanitizer.lm import Models
+    >>> from sanitizer.lm.loading import Models
     >>> type(extractor_for("http://127.0.0.1:8080/v1", Models(None, None))).__name__
     'RemoteExtractor'
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from sanitizer.answers.amounts import FORMS
 from sanitizer.answers.links import LinkReader, Links
 from sanitizer.results import Replacement, SanitizedText
-from sanitizer.text import WORD_KINDS, Policy, article_for, folded, without_clitic, word_spans
+from sanitizer.text.policy import Policy
+from sanitizer.text.words import WORD_KINDS, article_for, folded, without_clitic, word_spans
 
 LONGEST = 128
 """Longest run without a space, in characters, whose words are mapped."""

@@ -11,7 +11,7 @@ from sanitizer.answers import formulas
 from sanitizer.answers.links import MAY_LINK, LinkReader, Links
 from sanitizer.answers.values import Reader
 from sanitizer.answers.variants import Found, Variants
-from sanitizer.storage import Originals
+from sanitizer.storage.table import Originals
 
 BEFORE = 8
 """Characters before a text that tell whether a value begins there."""

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import regex
 
 from sanitizer.answers.amounts import FORMS
-from sanitizer.detect import SPELLED
-from sanitizer.storage import Originals
-from sanitizer.text import article_for
+from sanitizer.detect.units import SPELLED
+from sanitizer.storage.table import Originals
+from sanitizer.text.words import article_for
 
 LONGEST_PLACEHOLDER = 120
 """Characters of the longest way to write a placeholder that is recognized."""

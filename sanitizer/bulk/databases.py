@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from sanitizer.errors import VaultError
-from sanitizer.storage import Database, SQLite, make_file
+from sanitizer.storage.databases import Database, SQLite, make_file
 
 DATABASE_VARIABLE = "SANITIZER_DATABASE"
 """Environment variable that holds the address of PostgreSQL."""

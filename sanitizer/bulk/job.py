@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Literal, Self
 
 from sanitizer.bulk.databases import on_postgres
-from sanitizer.identifiers import KINDS
-from sanitizer.privacy import Cape, DynText
-from sanitizer.text import CLASSES, PRESETS, Policy
+from sanitizer.identifiers.rows import KINDS
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.dyntext import DynText
+from sanitizer.text.policy import CLASSES, PRESETS, Policy
 
 WHOLE_CELLS = frozenset(CLASSES) | frozenset(KINDS)
 """Classes and kinds that a column may hold: each of its cells is one thing of that class."""

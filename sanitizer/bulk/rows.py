@@ -16,19 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from sanitizer.bulk.job import BulkJob, Column
 from sanitizer.bulk.store import NANO, JobStore, NewRow, StoredRow, UnitState
 from sanitizer.errors import BudgetExceeded, NotCertified, PolicyError
-from sanitizer.lm import Manifest, model_folder
-from sanitizer.pipeline import Sanitizer
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
-from sanitizer.storage import (
-    Entries,
-    Row,
-    Vault,
-    Wanted,
-    as_printed,
-    placeholders,
-    tag_of,
-)
+from sanitizer.storage.ledger import as_printed
+from sanitizer.storage.table import Entries, Row, Wanted
+from sanitizer.storage.vault import Vault, placeholders, tag_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

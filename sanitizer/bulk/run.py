@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sanitizer.answers import Restorer
+from sanitizer.answers.restorer import Restorer
 from sanitizer.bulk.engines import check_engine, run_parts
 from sanitizer.bulk.files import (
     Columns,
@@ -25,7 +25,7 @@ from sanitizer.bulk.rows import RowSanitizer
 from sanitizer.bulk.store import NANO, JobStore, StoredRow
 from sanitizer.errors import VaultError
 from sanitizer.progress import progress_bar
-from sanitizer.storage import Entries
+from sanitizer.storage.table import Entries
 
 POLL_SECONDS = 0.5
 """How often the progress bar looks how many rows are done."""

@@ -30,17 +30,9 @@ from typing import Any, Self
 from sanitizer.bulk.databases import PREFIX, FileTables, PostgresTables, on_postgres
 from sanitizer.errors import BudgetExceeded, VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.storage import (
-    SALT_BYTES,
-    SEAL_BYTES,
-    Entries,
-    Ledger,
-    Row,
-    Scope,
-    derived_keys,
-    dumped,
-    new_cost,
-)
+from sanitizer.storage.ledger import Ledger, Scope
+from sanitizer.storage.sealing import SALT_BYTES, SEAL_BYTES, derived_keys, dumped, new_cost
+from sanitizer.storage.table import Entries, Row
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 LEDGER_KEY_VARIABLE = "SANITIZER_LEDGER_KEY"

@@ -41,12 +41,14 @@ from sanitizer.cli.options import (
 from sanitizer.errors import BudgetExceeded, SanitizerError
 
 if TYPE_CHECKING:
-    from sanitizer.clients import ChatConnection
-    from sanitizer.pipeline import Sanitizer
-    from sanitizer.proxy import Listener, ProxySettings
+    from sanitizer.clients.chat import ChatConnection
+    from sanitizer.pipeline.sanitizer import Sanitizer
+    from sanitizer.proxy.access import ProxySettings
     from sanitizer.proxy.configuration import Tenant
+    from sanitizer.proxy.server import Listener
     from sanitizer.results import Record
-    from sanitizer.storage import Budgets, Vault
+    from sanitizer.storage.ledger import Budgets
+    from sanitizer.storage.vault import Vault
 
 MODEL = "gpt-4.1-mini"
 """Model of the API that `chat` talks to by default."""
@@ -127,7 +129,7 @@ def check_libraries() -> None:
 
 
 def _serve(upstream: str | None, options: dict[str, Any]) -> None:
-    from sanitizer.proxy import create_app, run
+    from sanitizer.proxy.server import create_app, run
 
     settings, listener = _proxy(upstream, options)
     listener.check(settings.token)
@@ -145,7 +147,7 @@ def everyones_sanitizer(options: dict[str, Any]) -> Sanitizer:
     Its limit is that of all requests: a client can always begin another conversation, or show
     another key.
     """
-    from sanitizer.storage import DAY, Scope
+    from sanitizer.storage.ledger import DAY, Scope
 
     more: dict[str, Any] = {"conversation": "default"}
     if options["ledger"] is not None:
@@ -158,7 +160,8 @@ def everyones_sanitizer(options: dict[str, Any]) -> Sanitizer:
 
 def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
     """Serve the tenants of a configuration, by one process or several."""
-    from sanitizer.proxy import Tenants, create_app, run
+    from sanitizer.proxy.server import create_app, run
+    from sanitizer.proxy.tenants import Tenants
 
     settings, listener = _proxy("http://configured.invalid", options)
     listener.check(settings.token, has_tenants=True)
@@ -201,7 +204,7 @@ def read_lists(config: Path) -> None:
     A worker that takes the place of another is there the sooner, and takes less memory.
     """
     import sanitizer.proxy.server  # noqa: F401  all programs of a worker
-    from sanitizer.pipeline import Sanitizer
+    from sanitizer.pipeline.sanitizer import Sanitizer
     from sanitizer.proxy.configuration import Configuration
 
     for tenant in Configuration.load(config).tenants:
@@ -278,7 +281,8 @@ def _exit_status(work: Callable[[], None]) -> int:
 
 
 def _proxy(upstream: str | None, options: dict[str, Any]) -> tuple[ProxySettings, Listener]:
-    from sanitizer.proxy import Listener, ProxySettings
+    from sanitizer.proxy.access import ProxySettings
+    from sanitizer.proxy.server import Listener
     from sanitizer.urls import is_loopback
 
     own = [] if is_loopback(options["host"]) else [options["host"]]
@@ -333,7 +337,7 @@ def chat(upstream: str, api_model: str, key_env: str | None, reveal: bool, **opt
 
     The exit status is 1 if a message could not be sent or was not answered.
     """
-    from sanitizer.clients import ChatConnection
+    from sanitizer.clients.chat import ChatConnection
 
     key = secret("key-env", key_env)
     options["conversation"] = options["conversation"] or ("chat" if options["ledger"] else "")

@@ -31,8 +31,9 @@ from sanitizer.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sanitizer.bulk import BulkJob, BulkReport
-    from sanitizer.synthesis import Reference
+    from sanitizer.bulk.job import BulkJob
+    from sanitizer.bulk.run import BulkReport
+    from sanitizer.synthesis.plan import Reference
 
 
 @command(
@@ -89,7 +90,8 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
     """
     if find_spec("pyarrow") is None:
         raise ValueError('bulk needs pyarrow: pip install "dp-sanitizer[bulk]"')
-    from sanitizer.bulk import JobStore, restore_files, sanitize_files
+    from sanitizer.bulk.run import restore_files, sanitize_files
+    from sanitizer.bulk.store import JobStore
 
     if restore:
         if options["vault"] is None:
@@ -117,7 +119,7 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
 
 
 def _job(target: Path, options: dict[str, Any], threads: int) -> BulkJob:
-    from sanitizer.bulk import BulkJob
+    from sanitizer.bulk.job import BulkJob
 
     vault, dropped = options["vault"], options["drop_originals"]
     if (vault is None) != dropped:
@@ -189,7 +191,7 @@ def synthesize(
 ) -> None:
     """Write a text like your private documents, with a privacy bound."""
     from sanitizer.cli.display import describe_synthesis, safe
-    from sanitizer.synthesis import synthesize_batch
+    from sanitizer.synthesis.texts import synthesize_batch
 
     documents = _references(references, field)
     are_demonstrations = bool(documents) and isinstance(documents[0], Mapping)

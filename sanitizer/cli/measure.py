@@ -58,8 +58,8 @@ def audit(
     """Compute the exact epsilon of a setting by enumerating all inputs."""
     from sanitizer.cli.display import describe_audit
     from sanitizer.progress import progress_bar
-    from sanitizer.risk import audit as run_audit
     from sanitizer.risk.exact_audit import EXAMPLE, EXAMPLE_POSITION, domain
+    from sanitizer.risk.exact_audit import audit as run_audit
 
     sanitizer = build_sanitizer(setting)
     text, default = (EXAMPLE, EXAMPLE_POSITION) if file is None else (read_file(file), 0)
@@ -90,7 +90,7 @@ def attack(
 ) -> None:
     """Attack a setting on TEXT, or on texts of a file, before trusting it."""
     from sanitizer.cli.display import attack_text
-    from sanitizer.risk import run_attacks
+    from sanitizer.risk.attacks import run_attacks
 
     sanitizer = build_sanitizer(setting)
     texts = _texts(text, file, lines)
@@ -129,8 +129,8 @@ def advise(
 ) -> None:
     """Find the setting that keeps the most meaning of TEXT, or of a file, at a tolerated risk."""
     from sanitizer.cli.display import advice_text, class_advice_text
-    from sanitizer.risk import advise as find_advice
-    from sanitizer.risk import advise_classes
+    from sanitizer.risk.advice import advise as find_advice
+    from sanitizer.risk.classes import advise_classes
 
     if classes:
         by_class = advise_classes(risk, n_linked=linked, model=model)
@@ -158,9 +158,9 @@ def evaluate(files: tuple[Path, ...], policy: str, as_json: bool) -> None:
     has one {"text": ..., "spans": [[start, end, "PERSON"], ...]} in each line. Nothing leaves.
     """
     from sanitizer.cli.display import evaluation_text
-    from sanitizer.pipeline import Sanitizer
-    from sanitizer.risk import evaluate as measure
-    from sanitizer.risk import labelled_texts
+    from sanitizer.pipeline.sanitizer import Sanitizer
+    from sanitizer.risk.evaluation import evaluate as measure
+    from sanitizer.risk.labelled import labelled_texts
 
     texts = [each for file in files for each in labelled_texts(file)]
     report = measure(Sanitizer(policy=policy), texts, progress=sys.stderr.isatty())

@@ -19,8 +19,9 @@ import click
 from sanitizer.errors import LedgerError
 
 if TYPE_CHECKING:
-    from sanitizer.pipeline import Sanitizer
-    from sanitizer.storage import FileVault, Ledger
+    from sanitizer.pipeline.sanitizer import Sanitizer
+    from sanitizer.storage.ledger import Ledger
+    from sanitizer.storage.stored_vault import FileVault
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
@@ -192,9 +193,10 @@ def build_sanitizer(options: Mapping[str, Any], **more: Any) -> Sanitizer:
         ValueError: options that do not fit each other, or a key that is not set.
         SanitizerError: policy, ledger or vault cannot be used.
     """
-    from sanitizer.pipeline import Sanitizer
-    from sanitizer.privacy import Cape, DynText
-    from sanitizer.text import Policy
+    from sanitizer.pipeline.sanitizer import Sanitizer
+    from sanitizer.privacy.cape import Cape
+    from sanitizer.privacy.dyntext import DynText
+    from sanitizer.text.policy import Policy
 
     given = {**options, **more}
     given["consistent"] = given["consistent"] or None  # without the flag the policy file decides
@@ -223,7 +225,7 @@ def key_of(name: str, whose: str) -> str:
 
 def open_vault(path: Path, create: bool = True) -> FileVault:
     """Open the vault in a file, with the key from the environment."""
-    from sanitizer.storage import FileVault
+    from sanitizer.storage.stored_vault import FileVault
 
     key_of(VAULT_KEY, "vault")
     return FileVault(path, create=create)
@@ -231,7 +233,7 @@ def open_vault(path: Path, create: bool = True) -> FileVault:
 
 def open_ledger(path: Path, create: bool = False) -> Ledger:
     """Open the ledger in a file, with the key from the environment."""
-    from sanitizer.storage import Ledger
+    from sanitizer.storage.ledger import Ledger
 
     key = key_of(LEDGER_KEY, "ledger").encode()
     if create:

@@ -32,7 +32,8 @@ from sanitizer.cli.options import (
 from sanitizer.cli.sealed import NOT_FOUND, NOT_RUNNABLE, Sealed
 
 if TYPE_CHECKING:
-    from sanitizer.storage import Entries, Vault
+    from sanitizer.storage.table import Entries
+    from sanitizer.storage.vault import Vault
 
 MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 
@@ -87,7 +88,9 @@ def run(
         raise ValueError("--sealed lets nothing leave unprotected: leave out --unprotected")
     check_libraries()
     from sanitizer.cli.programs import LOGINS, OPENAI, Plan, own_urls
-    from sanitizer.proxy import Gate, Listener, ProxySettings, create_app, serving
+    from sanitizer.proxy.access import ProxySettings
+    from sanitizer.proxy.gate import Gate
+    from sanitizer.proxy.server import Listener, create_app, serving
 
     plan = Plan.of(words, os.environ, own_urls(upstream))
     if plan.why_not and not unprotected:
@@ -189,7 +192,7 @@ class Watched:
     """
 
     def __init__(self, vault: Vault | None) -> None:
-        from sanitizer.storage import MemoryVault
+        from sanitizer.storage.vault import MemoryVault
 
         self._vault: Vault = vault or MemoryVault()
         self.pairs: dict[str, str] = {}

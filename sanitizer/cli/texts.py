@@ -42,8 +42,8 @@ from sanitizer.cli.options import (
 from sanitizer.errors import PolicyError, SanitizerError
 
 if TYPE_CHECKING:
-    from sanitizer.documents import Document
-    from sanitizer.pipeline import Sanitizer
+    from sanitizer.documents.files import Document
+    from sanitizer.pipeline.sanitizer import Sanitizer
     from sanitizer.results import SanitizedText
 
 _input_options = together(
@@ -118,7 +118,7 @@ def _read_all(
     Args:
         must_exist: True if a text that looks like a file's name cannot be meant as a text.
     """
-    from sanitizer.documents import is_document
+    from sanitizer.documents.files import is_document
 
     paths = [Path(each) for each in arguments if _is(Path.is_file, each)]
     if (files or arguments) and len(paths) == len(arguments):
@@ -148,7 +148,7 @@ def _is(kind: Callable[[Path], bool], argument: str) -> bool:
 
 
 def _read(path: Path, images: bool) -> Source:
-    from sanitizer.documents import is_document, open_document
+    from sanitizer.documents.files import is_document, open_document
 
     if not is_document(path):
         return Source(None if str(path) == "-" else path, read_file(path))
@@ -349,7 +349,7 @@ def _save(
     inputs: Sequence[Source], texts: Sequence[str], results: Sequence[SanitizedText], lines: bool
 ) -> None:
     """Write the results of each input to its place, and say so."""
-    from sanitizer.documents import edits_of
+    from sanitizer.documents.files import edits_of
 
     rest = iter(zip(texts, results, strict=True))
     for each in inputs:
@@ -415,9 +415,9 @@ def restore(
     vault: Path,
 ) -> None:
     """Put the originals back into the answer TEXT or files; - or nothing reads standard input."""
-    from sanitizer.answers import Restorer
+    from sanitizer.answers.restorer import Restorer
     from sanitizer.cli.display import told
-    from sanitizer.documents import edits_between
+    from sanitizer.documents.files import edits_between
 
     inputs = sources(arguments, files, output, images=True)
     restorer = Restorer(open_vault(vault, create=False).originals(conversation))

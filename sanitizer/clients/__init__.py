@@ -7,20 +7,14 @@ library may be missing.
 
 from typing import TYPE_CHECKING
 
-from sanitizer import lazy_door
+from sanitizer.doors import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.clients.chat import ChatConnection as ChatConnection
     from sanitizer.clients.frameworks import check_shielded as check_shielded
-    from sanitizer.clients.frameworks import http_twins as http_twins
-    from sanitizer.clients.frameworks import refuse_tracing as refuse_tracing
-    from sanitizer.clients.shielding import shield as shield
 else:
-    __getattr__, __dir__ = lazy_door(
+    __getattr__, __dir__, __all__ = lazy_door(
         __name__,
         {
-            "chat": ("ChatConnection",),
-            "frameworks": ("check_shielded", "http_twins", "refuse_tracing"),
-            "shielding": ("shield",),
+            "clients.frameworks": "check_shielded",
         },
     )

@@ -11,9 +11,9 @@ import httpx
 
 from sanitizer.clients.transport import TransportFilter
 from sanitizer.errors import UpstreamError
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.urls import check_base_url
-from sanitizer.wire import Frames
+from sanitizer.wire.event_streams import Frames
 
 MAX_COMPLAINT = 300
 """Longest part of the API's error message that is shown, in characters."""

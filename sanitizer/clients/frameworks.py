@@ -14,7 +14,7 @@ from typing import Any
 
 from sanitizer.clients.shielding import is_shielded, shielded_http_client
 from sanitizer.errors import RequestRefused
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 
 HOW = "docs/recipes.md has what to use instead"
 

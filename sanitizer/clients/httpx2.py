@@ -17,7 +17,7 @@ from sanitizer.clients.transport import (
     TransportFilter,
     filtered_client,
 )
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 
 ClientT = TypeVar("ClientT", httpx2.Client, httpx2.AsyncClient)
 

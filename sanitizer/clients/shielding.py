@@ -11,8 +11,9 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from sanitizer.clients.transport import TransportFilter, is_filter
 from sanitizer.errors import RequestRefused, SanitizerError
-from sanitizer.pipeline import Sanitizer
-from sanitizer.wire import Exchange, Stamp
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.wire.answers import Stamp
+from sanitizer.wire.filter import Exchange
 
 ClientT = TypeVar("ClientT")
 

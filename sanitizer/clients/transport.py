@@ -14,17 +14,11 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from sanitizer.errors import RequestRefused, SanitizerError
-from sanitizer.pipeline import Sanitizer
-from sanitizer.wire import (
-    EventStream,
-    Exchange,
-    Filter,
-    Stamp,
-    answer_headers,
-    record_headers,
-    sent_headers,
-    short_enough,
-)
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.wire.answers import Stamp
+from sanitizer.wire.event_streams import EventStream
+from sanitizer.wire.filter import Exchange, Filter
+from sanitizer.wire.headers import answer_headers, record_headers, sent_headers, short_enough
 
 ClientT = TypeVar("ClientT")
 TransportT = TypeVar("TransportT")

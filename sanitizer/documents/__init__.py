@@ -6,28 +6,14 @@ text, the same file with the edits in place. It knows nothing of what is private
 
 from typing import TYPE_CHECKING
 
-from sanitizer import lazy_door
+from sanitizer.doors import lazy_door
 
 if TYPE_CHECKING:
-    from sanitizer.documents.files import FORMATS as FORMATS
-    from sanitizer.documents.files import Document as Document
-    from sanitizer.documents.files import Edit as Edit
-    from sanitizer.documents.files import edits_between as edits_between
-    from sanitizer.documents.files import edits_of as edits_of
-    from sanitizer.documents.files import is_document as is_document
     from sanitizer.documents.files import open_document as open_document
 else:
-    __getattr__, __dir__ = lazy_door(
+    __getattr__, __dir__, __all__ = lazy_door(
         __name__,
         {
-            "files": (
-                "Document",
-                "Edit",
-                "FORMATS",
-                "edits_between",
-                "edits_of",
-                "is_document",
-                "open_document",
-            ),
+            "documents.files": "open_document",
         },
     )

@@ -3,18 +3,3 @@
 What enters: a text. What leaves: spans with their kinds, or another value of the same form. It
 needs the standard library only, and knows neither policies nor the vault.
 """
-
-from typing import TYPE_CHECKING
-
-from sanitizer import lazy_door
-
-if TYPE_CHECKING:
-    from sanitizer.identifiers.rows import KINDS as KINDS
-    from sanitizer.identifiers.search import Identifier as Identifier
-    from sanitizer.identifiers.search import find as find
-    from sanitizer.identifiers.search import same_form as same_form
-else:
-    __getattr__, __dir__ = lazy_door(
-        __name__,
-        {"rows": ("KINDS",), "search": ("Identifier", "find", "same_form")},
-    )

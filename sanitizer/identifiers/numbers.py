@@ -283,6 +283,8 @@ _AMOUNT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,5}/[0-9]{2}|[01]?[0-9]/
 """A sum with points between thousands, a file of a year, a month."""
 _CODE_BEFORE_AREA = re.compile(r"(0?0?1 ?)\([0-9]{3}\)")
 _WORDS = re.compile(r"[^\W\d_]+")
+_TOUCHING = re.compile(r"[^\W\d_][\s.:#]{0,4}\Z")
+"""A word with nothing else between it and a number."""
 _PHONE, _CALL, _AT, _OTHER = (frozenset(words_of(t)) for t in ("phone", "call", "at", "other"))
 _OWNERS = frozenset(words_of("owners")) - {"the", "a"}
 _NUMBER = _PHONE | frozenset(words_of("numbering"))
@@ -354,6 +356,8 @@ def _before(text: str, start: int) -> list[str]:
 
 def _is_other(text: str, start: int) -> bool:
     """Return True if the words right before a number say that it is none of a telephone."""
+    if not _TOUCHING.search(text, max(0, start - _BACK), start):
+        return False
     words = _WORDS.findall(text[max(0, start - _BACK) : start].lower())
     while words and words[-1] in {"number", "no", "id", "is", "nr"} and len(words) > 1:
         words.pop()

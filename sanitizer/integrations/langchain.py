@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sanitizer.clients import http_twins
+from sanitizer.clients.frameworks import http_twins
 from sanitizer.errors import RequestRefused
 from sanitizer.integrations.turns import Json, Turn, TurnEvents, Turns
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 
 if TYPE_CHECKING:
     from langchain.agents.middleware import AgentMiddleware
@@ -91,7 +91,7 @@ class SanitizerMiddleware(AgentMiddleware):
 
     def _begin(self, request: Any) -> tuple[Turn, Any]:
         if not self._trusted_tracing:
-            from sanitizer.clients import refuse_tracing
+            from sanitizer.clients.frameworks import refuse_tracing
 
             refuse_tracing()
         given = [*([request.system_message] if request.system_message else []), *request.messages]

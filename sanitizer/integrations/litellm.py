@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from sanitizer.errors import RequestRefused, SanitizerError
 from sanitizer.integrations.turns import Json, Turn, Turns
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 
 # What tells LiteLLM whom to ask and how. Everything else of a call is part of the request.
 _CONTROL = re.compile(

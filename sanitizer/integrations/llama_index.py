@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sanitizer.clients import http_twins
-from sanitizer.pipeline import Sanitizer
+from sanitizer.clients.frameworks import http_twins
+from sanitizer.pipeline.sanitizer import Sanitizer
 
 
 def openai_clients(sanitizer: Sanitizer) -> dict[str, Any]:

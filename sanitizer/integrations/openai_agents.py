@@ -18,9 +18,9 @@ except ModuleNotFoundError:
 
 from openai import AsyncOpenAI
 
-from sanitizer.clients import shield
+from sanitizer.clients.shielding import shield
 from sanitizer.integrations.turns import Turns
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 
 Json = dict[str, Any]
 

@@ -11,8 +11,10 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from sanitizer.errors import UpstreamError
-from sanitizer.pipeline import Sanitizer
-from sanitizer.wire import Exchange, Filter, Frames, WireRecord
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.wire.event_streams import Frames
+from sanitizer.wire.filter import Exchange, Filter
+from sanitizer.wire.headers import WireRecord
 
 Json = dict[str, Any]
 

@@ -260,7 +260,7 @@ class OnnxMaskedLM:
     """A masked language model from a model folder. Implements `MaskedLM`; thread-safe.
 
     >>> import numpy as np
-    >>> from sanitizer.lm import WordPieces
+    >>> from sanitizer.lm.tokens import WordPieces
     >>> model = OnnxMaskedLM()
     >>> pieces = WordPieces(model.folder / "tokenizer.json")
     >>> before, after = pieces.encode("I saw this"), pieces.encode("at the cinema.")

@@ -21,7 +21,7 @@ _TOKENLESS = re.compile("[\x04\x06\x13\x14\x16\x1d\ud800-\udfff\U00040000-\U000b
 class WordPieces:
     """Tokenizer of the masked language model, for public text and for single words.
 
-    >>> from sanitizer.lm import model_folder
+    >>> from sanitizer.lm.files import model_folder
     >>> pieces = WordPieces(model_folder("masked-lm") / "tokenizer.json")
     >>> [pieces.token(i) for i in pieces.encode("An unsanitized text")]
     ['An', 'un', 'san', 'iti', 'zed', 'text']
@@ -63,7 +63,7 @@ class WordPieces:
 class ByteTokens:
     """Tokenizer of the causal language model: byte-level pairs, so that every text has tokens.
 
-    >>> from sanitizer.lm import model_folder
+    >>> from sanitizer.lm.files import model_folder
     >>> tokens = ByteTokens(model_folder("lm") / "tokenizer.json")
     >>> tokens.encode("Hello, world!")
     [19556, 28, 905, 17]
@@ -114,7 +114,7 @@ class ChatFormat:
 
     Special tokens come from the format only: one that is written out in a message is text.
 
-    >>> from sanitizer.lm import model_folder
+    >>> from sanitizer.lm.files import model_folder
     >>> tokens = ByteTokens(model_folder("lm") / "tokenizer.json")
     >>> ids = ChatFormat(tokens).prompt("Who?", system="Be brief.")
     >>> tokens.decode(ids)  # without the special tokens
@@ -194,7 +194,7 @@ def _id(tokenizer: Tokenizer, token: str) -> int:
 class PlacedPieces:
     """Tokenizer of the reader: tokens with offsets, of many stretches at once.
 
-    >>> from sanitizer.lm import model_folder
+    >>> from sanitizer.lm.files import model_folder
     >>> pieces = PlacedPieces(model_folder("reader") / "tokenizer.json")
     >>> [(a, b) for _, a, b in pieces.placed(["ein Haus"])[0]]
     [(0, 3), (3, 8)]

@@ -38,7 +38,7 @@ class WordTable:
     """Vectors of frequent words and of the outputs.
 
     >>> import numpy as np
-    >>> from sanitizer.lm import model_folder
+    >>> from sanitizer.lm.files import model_folder
     >>> table = WordTable.load(model_folder("masked-lm"))
     >>> table.row("fiancée") == table.row("FIANCEE")
     True

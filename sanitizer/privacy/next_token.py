@@ -169,7 +169,7 @@ def generate(
 ) -> Generated:
     """Draw a whole text; arguments, guarantee and errors are those of `tokens`.
 
-    >>> from sanitizer.privacy import InvisibleInk
+    >>> from sanitizer.privacy.invisibleink import InvisibleInk
     >>> from sanitizer.testing import SeededSource
     >>> def scores(last: int | None) -> Logits:  # row 0, and a row for each of two references
     ...     return np.array([[0, 1, 2], [0, 2, 2], [1, 1, 2]], dtype=np.float32)
@@ -317,7 +317,7 @@ def largest(
 def cost(event: Event, count: int, delta: float) -> float:
     """Return the epsilon of `count` equal events at delta; inf if none is finite.
 
-    >>> from sanitizer.privacy import PureEvent
+    >>> from sanitizer.privacy.accounting import PureEvent
     >>> event = PureEvent(0.1, unit="word", relation="replace-one")
     >>> cost(event, 100, 0.0), round(cost(event, 100, 1e-5), 2)
     (10.0, 4.31)

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from sanitizer.errors import RequestRefused
 from sanitizer.urls import check_base_url, url_host
-from sanitizer.wire import endpoint_of
+from sanitizer.wire.endpoints import endpoint_of
 
 Headers = list[tuple[bytes, bytes]]
 

@@ -43,14 +43,10 @@ from sanitizer.proxy.upstream import (
     to_client,
     to_upstream,
 )
-from sanitizer.wire import (
-    EventStream,
-    Exchange,
-    endpoint_of,
-    format_of,
-    may_settle,
-    record_headers,
-)
+from sanitizer.wire.endpoints import endpoint_of, format_of
+from sanitizer.wire.event_streams import EventStream, may_settle
+from sanitizer.wire.filter import Exchange
+from sanitizer.wire.headers import record_headers
 
 Result = TypeVar("Result")
 log = logging.getLogger("sanitizer.proxy")

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sanitizer.errors import AuditError, VaultError
-from sanitizer.storage import PostgresStore
-from sanitizer.wire import WireRecord
+from sanitizer.storage.postgres_store import PostgresStore
+from sanitizer.wire.headers import WireRecord
 
 COUNTED = (
     *("charged", "certified", "mechanism", "n_texts", "n_units"),

@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from sanitizer.errors import PolicyError
-from sanitizer.storage import Scope, read_secret
-from sanitizer.text import Policy
+from sanitizer.storage.ledger import Scope
+from sanitizer.storage.sealing import read_secret
+from sanitizer.text.policy import Policy
 from sanitizer.urls import check_base_url
 
 Value = TypeVar("Value")

@@ -18,13 +18,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sanitizer.answers import Restorer
+from sanitizer.answers.restorer import Restorer
 from sanitizer.errors import RequestRefused
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import answered, read_json
 from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
-from sanitizer.wire import Exchange, Filter
+from sanitizer.wire.filter import Exchange, Filter
 
 SESSION = "x-session-id"
 """Header that names a session: one exchange of LiteLLM's, a conversation of Portkey's."""

@@ -20,17 +20,22 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sanitizer.errors import RequestRefused, UpstreamError
-from sanitizer.pipeline import Sanitizer, WordMechanism
-from sanitizer.privacy import Cape, DynText
+from sanitizer.pipeline.engines import WordMechanism
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.dyntext import DynText
 from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import answered, json_answer, read_json
 from sanitizer.proxy.shared import Conversations, LastUsed, Metrics, Workers
 from sanitizer.proxy.upstream import ChatApi, Upstream
 from sanitizer.results import Replacement, SanitizedText
-from sanitizer.risk import NO_NOISE, ClassMeter, Risk, RiskMeter
-from sanitizer.storage import MemoryVault
-from sanitizer.text import PRESETS, WORD_KINDS, DeclaredText, Policy, word_spans
+from sanitizer.risk.advice import NO_NOISE, Risk, RiskMeter
+from sanitizer.risk.classes import ClassMeter
+from sanitizer.storage.vault import MemoryVault
+from sanitizer.text.policy import PRESETS, Policy
+from sanitizer.text.prompt import DeclaredText
+from sanitizer.text.words import WORD_KINDS, word_spans
 from sanitizer.urls import is_loopback
 
 Json = dict[str, Any]

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from sanitizer.errors import RequestRefused
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import (
     ASK,
     FREE_PATHS,
@@ -53,7 +53,7 @@ from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
 from sanitizer.proxy.tenants import Anyone, Tenants
 from sanitizer.randomness import secret_key
 from sanitizer.urls import is_loopback, url_host
-from sanitizer.wire import endpoint_of
+from sanitizer.wire.endpoints import endpoint_of
 
 HEAD_BYTES = 65_536
 SPARE_CONNECTIONS = 64
@@ -155,7 +155,8 @@ def run(
 
     >>> import signal
     >>> from sanitizer import Sanitizer
-    >>> from sanitizer.proxy import ProxySettings, create_app
+    >>> from sanitizer.proxy.access import ProxySettings
+    >>> from sanitizer.proxy.server import create_app
     >>> settings = ProxySettings("https://api.openai.com/v1")
     >>> app = create_app(Sanitizer(policy="identifiers"), settings)
     >>> def announce(url: str) -> None:
@@ -351,7 +352,7 @@ def create_app(
 
     >>> import asyncio, httpx
     >>> from sanitizer import Sanitizer
-    >>> from sanitizer.proxy import ProxySettings
+    >>> from sanitizer.proxy.access import ProxySettings
     >>> settings = ProxySettings("https://api.openai.com/v1")
     >>> app = create_app(Sanitizer(policy="identifiers"), settings)
     >>> async def health() -> str:

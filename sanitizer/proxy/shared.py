@@ -15,10 +15,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.metrics_core import Metric
 
 from sanitizer.errors import RequestRefused
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS
-from sanitizer.storage import MemoryVault, message_key
-from sanitizer.wire import Filter, short_enough
+from sanitizer.storage.vault import MemoryVault, message_key
+from sanitizer.wire.filter import Filter
+from sanitizer.wire.headers import short_enough
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

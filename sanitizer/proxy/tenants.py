@@ -8,25 +8,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from sanitizer.corrections import Memories, memories_of
+from sanitizer.corrections.lists import Memories, memories_of
 from sanitizer.errors import PolicyError, RequestRefused, VaultError
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS, TOKEN, ProxySettings
 from sanitizer.proxy.audit_log import AuditLog, Collector
 from sanitizer.proxy.configuration import Configuration, Tenant, digest_of
 from sanitizer.proxy.shared import MAX_CONVERSATIONS, Conversations, LastUsed, conversation_in
 from sanitizer.proxy.upstream import Upstream
-from sanitizer.storage import (
-    Budgets,
-    MemoryLedger,
-    MemoryVault,
-    PostgresLedger,
-    PostgresStore,
-    PostgresVault,
-    Scope,
-    Vault,
-)
-from sanitizer.wire import Filter
+from sanitizer.storage.ledger import Budgets, MemoryLedger, PostgresLedger, Scope
+from sanitizer.storage.postgres_store import PostgresStore
+from sanitizer.storage.stored_vault import PostgresVault
+from sanitizer.storage.vault import MemoryVault, Vault
+from sanitizer.wire.filter import Filter
 
 UPSTREAM = "sanitizer-upstream"
 log = logging.getLogger("sanitizer.proxy")

@@ -27,7 +27,8 @@ from yarl import URL
 from sanitizer.errors import UpstreamError
 from sanitizer.proxy.access import KEY_HEADERS, Headers, ProxySettings
 from sanitizer.urls import is_loopback
-from sanitizer.wire import answer_headers, format_of, sent_headers
+from sanitizer.wire.endpoints import format_of
+from sanitizer.wire.headers import answer_headers, sent_headers
 
 MAX_ANSWER = 64_000_000
 """Bytes of one answer that is not streamed."""

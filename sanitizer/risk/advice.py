@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import Logits, MaskedLM
-from sanitizer.pipeline import Sanitizer, WordMechanism, engine_for
-from sanitizer.pipeline.engines import LoadedModels
-from sanitizer.privacy import PROFILES, Cape, DynText
+from sanitizer.lm.causal import Logits
+from sanitizer.lm.masked import MaskedLM
+from sanitizer.pipeline.engines import LoadedModels, WordMechanism, engine_for
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.privacy.cape import PROFILES, Cape
+from sanitizer.privacy.dyntext import DynText
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.risk.posterior import (
@@ -36,7 +38,8 @@ from sanitizer.risk.posterior import (
     public_logits,
     spread,
 )
-from sanitizer.text import DeclaredText, Policy
+from sanitizer.text.policy import Policy
+from sanitizer.text.prompt import DeclaredText
 
 EPSILONS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 """Default choice of epsilons, in nats."""

@@ -23,9 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import batches, centred_rows
-from sanitizer.pipeline import MAX_BATCH_TOKENS, Choices, Sanitizer
-from sanitizer.privacy import check_count
+from sanitizer.lm.masked import batches, centred_rows
+from sanitizer.pipeline.engines import MAX_BATCH_TOKENS
+from sanitizer.pipeline.masked_text import Choices
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.privacy.weights import check_count
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.risk.posterior import (
@@ -41,7 +43,7 @@ from sanitizer.risk.posterior import (
     no_private_word,
     public_logits,
 )
-from sanitizer.storage import MemoryVault
+from sanitizer.storage.vault import MemoryVault
 
 SENDS = (1, 5, 20)
 """Numbers of sends after which the best guess is measured."""

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect import class_members, lists_of
-from sanitizer.lm import MaskedLM, Models
+from sanitizer.detect.classes import class_members, lists_of
+from sanitizer.lm.loading import Models
+from sanitizer.lm.masked import MaskedLM
 from sanitizer.pipeline.classes import ClassDraws, common_first
-from sanitizer.privacy import Cape
+from sanitizer.privacy.cape import Cape
 from sanitizer.results import SanitizedText
 from sanitizer.risk.advice import EPSILONS, Risk, check_risk
-from sanitizer.text import DRAWN as DRAWN_CLASSES
+from sanitizer.text.policy import DRAWN as DRAWN_CLASSES
 
 BY_CLASS = (
     "Nothing here is drawn: what leaves tells the class of each hidden thing, and which are equal."

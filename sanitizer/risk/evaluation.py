@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 from sanitizer.detect.view import has_no_blanks, opened
 from sanitizer.errors import PolicyError
-from sanitizer.identifiers import find
-from sanitizer.pipeline import Sanitizer
+from sanitizer.identifiers.search import find
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.risk.labelled import LabelledText
-from sanitizer.storage import MemoryVault
-from sanitizer.text import overlapping
+from sanitizer.storage.vault import MemoryVault
+from sanitizer.text.words import overlapping
 
 FAMILIES = {
     "names": frozenset("PERSON ORGANIZATION PLACE PRODUCT".split()),

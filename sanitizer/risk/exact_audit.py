@@ -17,8 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.pipeline import UNKNOWN, Choices, Engine, Sanitizer, choose, contexts
-from sanitizer.privacy import Weights
+from sanitizer.pipeline.engines import Engine, choose, contexts
+from sanitizer.pipeline.masked_text import Choices
+from sanitizer.pipeline.outputs import UNKNOWN
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.privacy.weights import Weights
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 
 EXAMPLE = "My father Peter has hepatitis and lives in Leeds."

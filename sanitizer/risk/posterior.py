@@ -16,20 +16,15 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import Logits, MaskedLM, WordPieces, batches, rows
-from sanitizer.pipeline import (
-    MAX_BATCH_TOKENS,
-    Choices,
-    Engine,
-    MaskedText,
-    Sanitizer,
-    TokenNeighborhoods,
-    WordMechanism,
-    WordNeighborhoods,
-    contexts,
-    known_pieces,
-)
-from sanitizer.privacy import DensityRange, DynText, Neighborhood, Weights
+from sanitizer.lm.causal import Logits
+from sanitizer.lm.masked import MaskedLM, batches, rows
+from sanitizer.lm.tokens import WordPieces
+from sanitizer.pipeline.engines import MAX_BATCH_TOKENS, Engine, WordMechanism, contexts
+from sanitizer.pipeline.masked_text import Choices, MaskedText
+from sanitizer.pipeline.outputs import TokenNeighborhoods, WordNeighborhoods, known_pieces
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.privacy.dyntext import DensityRange, DynText, Neighborhood
+from sanitizer.privacy.weights import Weights
 from sanitizer.randomness import Source
 
 Floats = NDArray[np.float64]

@@ -374,7 +374,7 @@ class FileVault(StoredVault):
             for a minute.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from sanitizer.storage import placeholders
+    >>> from sanitizer.storage.vault import placeholders
     >>> with TemporaryDirectory() as folder:
     ...     with FileVault(f"{folder}/vault", "a long passphrase", numbers="from 1") as vault:
     ...         print(placeholders(vault, "c-17", [("EMAIL", "ada@example.org")]))

@@ -14,22 +14,14 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Protocol, TypedDict
 
-from sanitizer.lm import ByteTokens, ChatFormat, OnnxCausalLM
-from sanitizer.privacy import (
-    DPSMOZO,
-    VARIANTS,
-    InvisibleInk,
-    check_count,
-    check_number,
-    claimed_epsilon,
-    cost,
-    solve_beta,
-    solve_clip_norm,
-    solve_range,
-)
-from sanitizer.privacy.weights import check_one_of
+from sanitizer.lm.causal import OnnxCausalLM
+from sanitizer.lm.tokens import ByteTokens, ChatFormat
+from sanitizer.privacy.dps_mozo import DPSMOZO, claimed_epsilon, solve_beta, solve_range
+from sanitizer.privacy.invisibleink import InvisibleInk, solve_clip_norm
+from sanitizer.privacy.next_token import cost
+from sanitizer.privacy.weights import VARIANTS, check_count, check_number, check_one_of
 from sanitizer.randomness import SYSTEM_RANDOM, Source
-from sanitizer.storage import Ledger, Scope
+from sanitizer.storage.ledger import Ledger, Scope
 
 UNIT = "one reference document"
 RELATION = "replace-by-null"

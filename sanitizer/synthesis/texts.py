@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, TypeVar, Unpack
 
-from sanitizer.privacy import check_count
+from sanitizer.privacy.weights import check_count
 from sanitizer.synthesis.plan import (
     OptionKeywords,
     Reference,

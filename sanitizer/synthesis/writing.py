@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.errors import NotCertified
-from sanitizer.lm import ByteTokens, Logits, Models, OnnxCausalLM, OnnxRows, Read, TokenLists
-from sanitizer.privacy import NextScores, check_count
-from sanitizer.privacy import tokens as next_tokens
+from sanitizer.lm.causal import Logits, OnnxCausalLM, OnnxRows, Read, TokenLists
+from sanitizer.lm.loading import Models
+from sanitizer.lm.tokens import ByteTokens
+from sanitizer.privacy.next_token import NextScores
+from sanitizer.privacy.next_token import tokens as next_tokens
+from sanitizer.privacy.weights import check_count
 from sanitizer.progress import progress_bar
 from sanitizer.randomness import Source
-from sanitizer.storage import budget_for
+from sanitizer.storage.budget import budget_for
 from sanitizer.synthesis.plan import (
     Plan,
     Prompts,

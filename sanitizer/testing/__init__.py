@@ -6,7 +6,7 @@ source would void every guarantee.
 
 from typing import TYPE_CHECKING
 
-from sanitizer import lazy_door
+from sanitizer.doors import lazy_door
 
 if TYPE_CHECKING:
     from sanitizer.testing.models import SeededSource as SeededSource
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from sanitizer.testing.server import calls as calls
     from sanitizer.testing.server import echo as echo
 else:
-    __getattr__, __dir__ = lazy_door(
+    __getattr__, __dir__, __all__ = lazy_door(
         __name__,
         {
-            "models": ("SeededSource", "ToyBackbone", "ToyCausalLM", "ToyReader"),
-            "server": ("Answer", "Received", "RecordingServer", "calls", "echo"),
+            "testing.models": "SeededSource ToyBackbone ToyCausalLM ToyReader",
+            "testing.server": "Answer Received RecordingServer calls echo",
         },
     )

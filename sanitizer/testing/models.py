@@ -10,18 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import (
-    DEFAULT_CAUSAL_MODEL,
-    DEFAULT_MASKED_MODEL,
-    ByteTokens,
-    Manifest,
-    PieceTable,
-    WordTable,
-    model_folder,
-    read_settings,
-)
+from sanitizer.lm.causal import DEFAULT_CAUSAL_MODEL
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.lm.masked import DEFAULT_MASKED_MODEL, read_settings
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS, Read, Scores
-from sanitizer.lm.tokens import PlacedPieces
+from sanitizer.lm.tokens import ByteTokens, PlacedPieces
+from sanitizer.lm.word_vectors import PieceTable, WordTable
 
 _WORD = re.compile(r"[^\W_]+")
 _VISIBLE = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

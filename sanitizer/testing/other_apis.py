@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from sanitizer.wire import format_of
+from sanitizer.wire.endpoints import format_of
 
 Json = dict[str, Any]
 

@@ -23,7 +23,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from sanitizer.testing import other_apis
-from sanitizer.wire import endpoint_of, format_of
+from sanitizer.wire.endpoints import endpoint_of, format_of
 
 Json = dict[str, Any]
 

@@ -14,8 +14,9 @@ from typing import Any
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
 from sanitizer.identifiers.search import Identifier, find
-from sanitizer.lm import Manifest, model_folder
-from sanitizer.privacy import Cape, DynText
+from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.dyntext import DynText
 from sanitizer.text.prompt import Phrases
 from sanitizer.text.words import straight, without_clitic, word_spans
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers.rows import KINDS, Row, packaged, row_of
-from sanitizer.privacy import Cape, DynText
-from sanitizer.storage import NATURAL
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.dyntext import DynText
+from sanitizer.storage.table import NATURAL
 from sanitizer.text.policy import (
     CLASSES,
     DRAWN,

@@ -13,11 +13,12 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from operator import getitem
 from typing import Any, NamedTuple
 
-from sanitizer.answers import RestoredStream, Restorer
+from sanitizer.answers.restorer import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
-from sanitizer.pipeline import Passage, Sanitizer
+from sanitizer.pipeline.response_memory import Passage
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.results import SanitizedText
-from sanitizer.storage import Drawn, Originals
+from sanitizer.storage.table import Drawn, Originals
 from sanitizer.wire.endpoints import Endpoint
 from sanitizer.wire.history import (
     CALL_ROLE,

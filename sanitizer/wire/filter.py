@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from sanitizer.errors import RequestRefused, UpstreamError
-from sanitizer.pipeline import Sanitizer
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, stamped_body
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import EventStream

@@ -12,8 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from sanitizer.answers import Piece, Restorer, Segment
-from sanitizer.pipeline import Passage, Resent, Sanitizer, declared, pieces_of
+from sanitizer.answers.alignment import Piece, Segment
+from sanitizer.answers.restorer import Restorer
+from sanitizer.pipeline.conversation import pieces_of
+from sanitizer.pipeline.response_memory import Passage, Resent, declared
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
 from sanitizer.wire.walker import ARGUMENTS_ROLE, ArgumentsText, Walker
 

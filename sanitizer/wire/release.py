@@ -8,10 +8,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from sanitizer.errors import RequestRefused
-from sanitizer.identifiers import find
-from sanitizer.pipeline import APART, Sanitizer
+from sanitizer.identifiers.search import find
+from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.pipeline.surrogates import APART
 from sanitizer.results import Record, SanitizedText
-from sanitizer.text import DeclaredText
+from sanitizer.text.prompt import DeclaredText
 from sanitizer.wire.headers import WireRecord
 from sanitizer.wire.history import quoted
 from sanitizer.wire.json_text import TextSlot, whole_number

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from sanitizer.errors import RequestRefused
-from sanitizer.identifiers import find
-from sanitizer.pipeline import APART
+from sanitizer.identifiers.search import find
+from sanitizer.pipeline.surrogates import APART
 from sanitizer.wire.json_text import (
     AmbiguousJson,
     SpelledNumber,

@@ -30,7 +30,8 @@ from sanitizer.answers.extractors import (
     replaced_words,
 )
 from sanitizer.lm.files import Manifest, model_folder
-from sanitizer.storage import Drawn, MemoryVault, Wanted
+from sanitizer.storage.table import Drawn, Wanted
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.models import SeededSource
 from sanitizer.testing.server import Answer, Received, RecordingServer, Responder, error, html, says
 from tests.clients.tool_calls import toy

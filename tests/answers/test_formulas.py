@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
-from sanitizer.answers import INSTRUCTION, Links, Restorer
-from sanitizer.answers.formulas import LONGEST, compute, plainly
-from sanitizer.wire import Filter
+from sanitizer.answers.formulas import INSTRUCTION, LONGEST, compute, plainly
+from sanitizer.answers.links import Links
+from sanitizer.answers.restorer import Restorer
+from sanitizer.wire.filter import Filter
 
 CASES = tomllib.loads(Path(__file__).with_name("cases_formulas.toml").read_text("utf-8"))["groups"]
 HIDDEN, YEARLESS = (dict(group["hidden"]) for group in CASES[:2])

@@ -11,7 +11,7 @@ from benchmarks.frontier.mechanisms import Makers
 from sanitizer import Cape
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
-from sanitizer.pipeline import engine_for
+from sanitizer.pipeline.engines import engine_for
 from sanitizer.privacy.dyntext import DynText
 from sanitizer.risk.posterior import Likelihood, Likelihoods
 

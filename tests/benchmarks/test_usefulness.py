@@ -17,9 +17,8 @@ from benchmarks.usefulness import prompts, run, tab
 from benchmarks.usefulness.measure import Peer, Preset, covering, figures, measured, shares
 from benchmarks.usefulness.prompts import HELD, OPEN, labelled, unread
 from sanitizer import Policy
-from sanitizer.risk import LabelledText
 from sanitizer.risk.evaluation import Stretch, Treated
-from sanitizer.risk.labelled import unmarked
+from sanitizer.risk.labelled import LabelledText, unmarked
 
 ROOT = Path(__file__).parents[2]
 MARKED = "⟪Greet⟫ ⟦PERSON:Zorblax Quill⟧ in ⟦PLACE:Wexcombe⟧ today, and ⟦FACT:lost the job⟧."

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sanitizer.bulk import BulkJob, JobStore
+from sanitizer.bulk import BulkJob
+from sanitizer.bulk.store import JobStore
 
 KEY = "an obviously fake key for tests"
 PART_ROWS = 16

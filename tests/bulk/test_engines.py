@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from sanitizer.bulk import JobStore, restore_files, sanitize_files
+from sanitizer.bulk import restore_files, sanitize_files
+from sanitizer.bulk.store import JobStore
 from tests.bulk.helpers import job_of, read_rows, rows, sums, write_rows
 
 HAS = {"local": True, "ray": find_spec("ray"), "spark": find_spec("pyspark")}

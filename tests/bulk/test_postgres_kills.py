@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer import VaultError
-from sanitizer.bulk import JobStore
+from sanitizer.bulk.store import JobStore
 from tests.bulk.helpers import KEY, job_of, read_rows, rows, store_of, sums, write_rows
 
 N = 120

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from sanitizer import BudgetExceeded, Ledger, Policy, PolicyError, VaultError
-from sanitizer.bulk import BulkJob, Column, RowSanitizer
-from sanitizer.storage import Scope
+from sanitizer.bulk import BulkJob, RowSanitizer
+from sanitizer.bulk.job import Column
+from sanitizer.storage.ledger import Scope
 from tests.bulk.helpers import KEY, job_of, store_of, sums
 from tests.storage.postgres_server import PostgresServer
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from unittest import mock
 
-from sanitizer.cli import main
+from sanitizer.cli.program import main
 
 PROMPT = "My father Peter has hepatitis and lives in Leeds."
 

@@ -9,7 +9,8 @@ import pytest
 from sanitizer.cli.api import Chat
 from sanitizer.cli.display import WIDTH
 from sanitizer.clients.chat import ChatConnection
-from sanitizer.storage import Drawn, MemoryVault, Wanted
+from sanitizer.storage.table import Drawn, Wanted
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.server import Answer, RecordingServer, error, says
 from tests.cli.running import one_line, run, run_process
 from tests.clients.tool_calls import toy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.cli import main
+from sanitizer.cli.program import main
 
 pytest.importorskip("pyarrow", reason='the extra "bulk" is not installed')
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.cli import main
+from sanitizer.cli.program import main
 
 
 def test_kinds_are_listed_by_class(capsys: pytest.CaptureFixture[str]) -> None:

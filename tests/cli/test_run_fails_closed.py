@@ -14,7 +14,7 @@ import pytest
 
 from sanitizer.cli.programs import APIS, HOSTS, LOGINS, OTHER, PROGRAMS, program_of
 from sanitizer.cli.sealed import Sealed
-from sanitizer.proxy import Gate
+from sanitizer.proxy.gate import Gate
 from sanitizer.testing.server import RecordingServer
 from tests.cli.running import Done, one_line, run
 

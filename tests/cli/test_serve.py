@@ -17,7 +17,7 @@ import pytest
 from sanitizer.cli.api import EVERYONE, everyones_sanitizer
 from sanitizer.cli.options import LEDGER_KEY
 from sanitizer.errors import BudgetExceeded
-from sanitizer.storage import DAY, Ledger, Scope
+from sanitizer.storage.ledger import DAY, Ledger, Scope
 from tests.cli.running import run_process
 from tests.proxy.replicas import KEY, configured
 from tests.proxy.servers import Upstream, upstream

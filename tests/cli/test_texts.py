@@ -14,11 +14,12 @@ import pytest
 
 from sanitizer.cli.program import main
 from sanitizer.errors import ModelError
-from sanitizer.pipeline import Sanitizer
 from sanitizer.pipeline.conversation import Conversation
+from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.progress import report
 from sanitizer.results import SanitizedText
-from sanitizer.storage import Drawn, FileVault, Wanted
+from sanitizer.storage.stored_vault import FileVault
+from sanitizer.storage.table import Drawn, Wanted
 from tests.cli.running import PROMPT, Done, as_json, one_line, run, run_process
 from tests.conftest import Told
 

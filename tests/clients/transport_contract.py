@@ -12,7 +12,7 @@ import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.errors import RequestRefused, SanitizerError, UpstreamError
-from sanitizer.storage import MemoryVault
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing.server import (
     Answer,
     Received,

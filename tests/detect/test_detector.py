@@ -128,7 +128,7 @@ def test_a_word_that_the_model_has_no_piece_for_stays_hidden() -> None:
 
 def test_a_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Counting()
-    monkeypatch.setattr("sanitizer.lm.Models.reader", lambda self: reader)
+    monkeypatch.setattr("sanitizer.lm.loading.Models.reader", lambda self: reader)
     s, text = Sanitizer(policy=Policy.preset("deidentify")), "Call Otto Lund"
     assert s.sanitize(text).text == s.sanitize(text).text
     assert reader.n_read == 1
@@ -141,7 +141,7 @@ def test_a_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nobody_can_time_what_another_has_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tenants and holders of keys have conversations of their own, derived from one Sanitizer."""
     reader = Counting()
-    monkeypatch.setattr("sanitizer.lm.Models.reader", lambda self: reader)
+    monkeypatch.setattr("sanitizer.lm.loading.Models.reader", lambda self: reader)
     base = Sanitizer(policy=Policy.preset("deidentify"))
     for name in ("tenant a", "tenant b", "tenant a"):
         base.derive(conversation=name).sanitize("Tell Otto Lund about it.")
@@ -150,7 +150,7 @@ def test_nobody_can_time_what_another_has_sent(monkeypatch: pytest.MonkeyPatch) 
 
 def test_ten_turns_of_a_conversation_read_ten_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Counting()
-    monkeypatch.setattr("sanitizer.lm.Models.reader", lambda self: reader)
+    monkeypatch.setattr("sanitizer.lm.loading.Models.reader", lambda self: reader)
     s = Sanitizer(policy=Policy.preset("deidentify"))
     turns = [f"Turn {i}: tell Otto Lund about it." for i in range(10)]
     for n in range(1, 11):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.cli import main
+from sanitizer.cli.program import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text("utf-8")
 PYTHON = re.findall(r"<!-- run: [^\n]* -->\n```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.S)

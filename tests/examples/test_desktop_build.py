@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from examples.desktop.build import build, command
-from sanitizer.lm import model_root
+from sanitizer.lm.files import model_root
 from tests.examples.screens import PATIENCE
 
 SIZE = (1200, 700)

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from sanitizer import Sanitizer
-from sanitizer.identifiers import find
+from sanitizer.identifiers.search import find
 
 CODED = base64.b64encode(b"mail fawdegve31@example.org, please").decode().rstrip("=")
 CARD, SSN, PHONE = "5182 5450 2322 1537", "548-29-5728", "(555) 234-5009"

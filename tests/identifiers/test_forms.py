@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sanitizer.identifiers.checks import iban_remainder, is_issued, passes_luhn
 from sanitizer.identifiers.search import find, same_form
 from sanitizer.pipeline.surrogates import plain
-from sanitizer.storage import Entries, Wanted
+from sanitizer.storage.table import Entries, Wanted
 from sanitizer.testing.models import SeededSource
 from tests.identifiers.samples import FOUND, PEM
 

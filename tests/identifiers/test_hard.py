@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.identifiers import KINDS, find
+from sanitizer.identifiers.rows import KINDS
+from sanitizer.identifiers.search import find
 from sanitizer.text.policy import UNCLEAR
 
 CASES = Path(__file__).parent / "cases"

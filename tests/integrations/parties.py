@@ -52,10 +52,11 @@ def free_port() -> int:
 @contextmanager
 def guarding(upstream: str, sanitizer: Sanitizer | None = None) -> Iterator[str]:
     """The sanitizer's own proxy on a free port; gives its address."""
-    from sanitizer import proxy
+    from sanitizer.proxy import server
+    from sanitizer.proxy.access import ProxySettings
 
-    app = proxy.create_app(sanitizer or identifiers(), proxy.ProxySettings(upstream, token=TOKEN))
-    with proxy.serving(app, proxy.Listener(port=0)) as url:
+    app = server.create_app(sanitizer or identifiers(), ProxySettings(upstream, token=TOKEN))
+    with server.serving(app, server.Listener(port=0)) as url:
         yield url
 
 

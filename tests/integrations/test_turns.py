@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sanitizer import RequestRefused, UpstreamError
-from sanitizer.integrations import Turns
+from sanitizer.integrations.turns import Turns
 from tests.integrations.parties import CARD, MAIL, TEXT, identifiers
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sanitizer import FileVault, Policy, Sanitizer
-from sanitizer.storage import MemoryVault, Vault, tag_of
+from sanitizer.storage.vault import MemoryVault, Vault, tag_of
 
 pytestmark = pytest.mark.usefixtures("quick_keys")
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.lm import PieceTable, WordTable
+from sanitizer.lm.word_vectors import PieceTable, WordTable
 from sanitizer.pipeline.outputs import Medoids
-from sanitizer.privacy import Cape, Weights
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.weights import Weights
 from sanitizer.testing.models import TOY_VOCABULARY_SIZE
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sanitizer.privacy import Cape, Coverage, Design, Limits, StaircaseEvent, choose_outputs
-from sanitizer.privacy.accounting import renyi_divergence
-from sanitizer.privacy.medoids import ranked
+from sanitizer.privacy.accounting import StaircaseEvent, renyi_divergence
+from sanitizer.privacy.cape import Cape
+from sanitizer.privacy.medoids import Coverage, Design, Limits, choose_outputs, ranked
 from tests.privacy.mechanism_contract import toy_contexts
 from tests.privacy.medoid_positions import Covering
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.upstream import target
-from sanitizer.storage import MemoryVault
+from sanitizer.storage.vault import MemoryVault
 from tests.proxy.servers import (
     DONE,
     MAIL,

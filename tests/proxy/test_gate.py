@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sanitizer.proxy import Gate, Listener
+from sanitizer.proxy.gate import Gate
+from sanitizer.proxy.server import Listener
 
 Script = list[bytes]
 

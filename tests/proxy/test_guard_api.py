@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
-from sanitizer.answers import Restorer
+from sanitizer.answers.restorer import Restorer
 from sanitizer.proxy.guard_api import Carry, redacted, rehydrated, step
 from sanitizer.proxy.shared import Conversations
-from sanitizer.storage import FileVault
+from sanitizer.storage.stored_vault import FileVault
 from tests.proxy.servers import Proxy, Upstream, proxy, upstream
 
 MAIL, CARD = "peter.lund@example.com", "4111 1111 1111 1111"

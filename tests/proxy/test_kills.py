@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sanitizer.storage import DAY, PostgresLedger, PostgresStore, PostgresVault, Scope
-from sanitizer.storage.ledger import NANO
+from sanitizer.storage import PostgresStore
+from sanitizer.storage.ledger import DAY, NANO, PostgresLedger, Scope
+from sanitizer.storage.stored_vault import PostgresVault
 from tests.proxy.replicas import (
     EPSILON,
     STORE_KEY,

@@ -23,8 +23,8 @@ from sanitizer.proxy.audit_log import AuditLog
 from sanitizer.proxy.configuration import Configuration, Tenant, digest_of
 from sanitizer.proxy.server import Listener, create_app
 from sanitizer.proxy.tenants import Tenants
-from sanitizer.storage import Budgets, Scope, Vault
-from sanitizer.storage.ledger import DAY
+from sanitizer.storage.ledger import DAY, Budgets, Scope
+from sanitizer.storage.vault import Vault
 from tests.proxy.servers import MAIL, Proxy, Upstream, cases, serving, upstream
 
 ADA, BEA = "a-made-up-key-of-ada", "a-made-up-key-of-bea"

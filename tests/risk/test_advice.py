@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sanitizer import Cape, Sanitizer
 from sanitizer.cli.display import advice_text
-from sanitizer.privacy import PROFILES
+from sanitizer.privacy.cape import PROFILES
 from sanitizer.risk.advice import NOTHING_PRIVATE, UNCERTIFIED, Advice, RiskMeter, advise
 from sanitizer.risk.posterior import ceiling
 from sanitizer.testing.models import SeededSource, ToyBackbone

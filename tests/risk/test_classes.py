@@ -13,7 +13,7 @@ from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.classes import ClassDraws, common_first
 from sanitizer.risk.classes import ClassAdvice, advise_classes, distributions
-from sanitizer.text import DRAWN
+from sanitizer.text.policy import DRAWN
 
 EPSILONS = (1.0, 3.0, 5.0)
 

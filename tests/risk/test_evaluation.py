@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
-from sanitizer.identifiers import KINDS
+from sanitizer.identifiers.rows import KINDS
 from sanitizer.lm.reader import CLASSES
-from sanitizer.risk import LabelledText, evaluate, labelled_texts
+from sanitizer.risk import evaluate, labelled_texts
 from sanitizer.risk.evaluation import (
     BESIDE,
     OTHERS,
@@ -28,7 +28,7 @@ from sanitizer.risk.evaluation import (
     summed,
     words_in,
 )
-from sanitizer.risk.labelled import unmarked
+from sanitizer.risk.labelled import LabelledText, unmarked
 from sanitizer.testing import SeededSource
 
 MARKED = (

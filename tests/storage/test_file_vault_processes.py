@@ -16,7 +16,7 @@ from tests.storage.vault_contract import (
 WORKER = """
 import json, sys
 import sanitizer.storage.sealing, sanitizer.storage.stored_vault
-from sanitizer.storage import Wanted
+from sanitizer.storage.table import Wanted
 sanitizer.storage.sealing.SCRYPT_N = 16
 vault = sanitizer.storage.stored_vault.FileVault(sys.argv[1], bytes.fromhex(sys.argv[2]))
 for i in range(int(sys.argv[3]), int(sys.argv[4])):

@@ -25,8 +25,11 @@ ROOT = Path(sanitizer.__file__).parent.parent
 WRITER = """
 import random, sys, threading, time
 from sanitizer.errors import SanitizerError
-from sanitizer.storage import DAY, Drawn, PostgresLedger, PostgresStore, PostgresVault, Scope
-from sanitizer.storage import Wanted
+from sanitizer.storage.ledger import DAY, PostgresLedger, Scope
+from sanitizer.storage.table import Drawn
+from sanitizer.storage import PostgresStore
+from sanitizer.storage.stored_vault import PostgresVault
+from sanitizer.storage.table import Wanted
 from tests.storage.vault_contract import substitutes, KEY, result
 url, seed, EPSILON = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 ADA, TEAM = Scope("user", "ada"), Scope("team", "legal")

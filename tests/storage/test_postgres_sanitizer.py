@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from sanitizer import Policy, Sanitizer
-from sanitizer.answers import Piece
+from sanitizer.answers.alignment import Piece
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import answer_record
 from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory

@@ -12,7 +12,7 @@ from sanitizer.lm.files import model_folder
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.randomness import SYSTEM_RANDOM
 from sanitizer.testing.models import SeededSource
-from sanitizer.text import Policy
+from sanitizer.text.policy import Policy
 from sanitizer.text.words import (
     _LAST_LETTER,
     _WESTERN_END,

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
-from sanitizer.answers import Links, Restorer
+from sanitizer.answers.links import Links
+from sanitizer.answers.restorer import Restorer
 from sanitizer.errors import UpstreamError
-from sanitizer.storage import Wanted
+from sanitizer.storage.table import Wanted
 from sanitizer.wire.event_streams import MAX_EVENT, EventStream
 from sanitizer.wire.formats.typed_events import KNOWN
 from tests.clients.tool_calls import EMAIL, RESPONSES, chat, send, toy

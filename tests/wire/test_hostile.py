@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import RequestRefused
-from sanitizer.storage import MemoryVault, Wanted
+from sanitizer.storage.table import Wanted
+from sanitizer.storage.vault import MemoryVault
 from sanitizer.text.policy import WireRules
 from tests.clients.tool_calls import CHAT, EMAIL, RESPONSES, WORD, chat, read, send, sent, toy
 from tests.wire.test_event_streams import call, chunk, concatenated, event, through

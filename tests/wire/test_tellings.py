@@ -18,7 +18,7 @@ from jiter import from_json
 
 from sanitizer import FileVault, Sanitizer
 from sanitizer.errors import UpstreamError
-from sanitizer.storage import MemoryVault, Vault
+from sanitizer.storage.vault import MemoryVault, Vault
 from sanitizer.wire.filter import Exchange, Filter
 from tests.clients.tool_calls import CHAT, JSON, RESPONSES
 from tests.wire.cases import cases

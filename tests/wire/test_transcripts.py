@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from jiter import from_json
 
 from sanitizer import FileVault, Policy, Sanitizer
-from sanitizer.storage import MemoryVault, Vault
 from sanitizer.storage import vault as vault_module
+from sanitizer.storage.vault import MemoryVault, Vault
 from sanitizer.testing import other_apis
 from sanitizer.text.policy import WireRules
 from sanitizer.wire.filter import Filter

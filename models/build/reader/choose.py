@@ -20,10 +20,10 @@ from models.build.reader.labelled import Labelled, all_texts
 from models.build.reader.train import CHOOSE
 from sanitizer.detect.detector import encode_runs, encode_view
 from sanitizer.detect.view import is_everyday, opened
-from sanitizer.identifiers import find
-from sanitizer.lm import OnnxReader
-from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS
-from sanitizer.text import Policy, overlapping
+from sanitizer.identifiers.search import find
+from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS, OnnxReader
+from sanitizer.text.policy import Policy
+from sanitizer.text.words import overlapping
 
 MISSED = 3.0
 """Words hidden for nothing that one missed private word outweighs."""

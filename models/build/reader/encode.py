@@ -11,9 +11,9 @@ from models.build.reader.labelled import Labelled, Span
 from models.build.reader.sources import CACHE
 from sanitizer.detect.detector import encode_runs, encode_view
 from sanitizer.detect.view import opened
-from sanitizer.identifiers import find
+from sanitizer.identifiers.search import find
 from sanitizer.lm.reader import BEGIN, CLASSES, ELIGIBLE, END, GENDERS, runs_of, windows_of
-from sanitizer.text import overlapping
+from sanitizer.text.words import overlapping
 
 UNKNOWN = -1
 """Label of what nothing is known of."""

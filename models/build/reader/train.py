@@ -21,7 +21,7 @@ from models.build.reader.encode import CutPieces, Window, encoded
 from models.build.reader.labelled import OLDER, TEXTS, Labelled, all_texts, load
 from models.build.reader.model import N_CLASSES, Batch, Reader
 from models.build.reader.sources import CACHE
-from sanitizer.text import Policy
+from sanitizer.text.policy import Policy
 
 PROMPTS = TEXTS.parents[3] / "benchmarks" / "usefulness" / "prompts"
 CHOOSE = frozenset(["c01"])

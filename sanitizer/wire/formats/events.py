@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from sanitizer.answers import RestoredStream
+from sanitizer.answers.restorer import RestoredStream
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, Stamp
 from sanitizer.wire.history import Note
