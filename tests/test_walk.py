@@ -59,7 +59,7 @@ class Walk:
 
 
 @pytest.mark.parametrize(
-    ("policy", "n_files", "n_jumps"), [("balanced", 25, 145), ("words", 27, 225)]
+    ("policy", "n_files", "n_jumps"), [("balanced", 25, 150), ("words", 27, 230)]
 )
 def test_one_text_crosses_few_files_and_few_times(
     model: OnnxMaskedLM, policy: str, n_files: int, n_jumps: int

@@ -39,7 +39,9 @@ def emails(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
 
     Remotes such as `git@host` and file names such as `x@2x.png` do not count.
     """
-    text = without_coded_ends(text) if "@" in text else ""
+    if "@" not in text:
+        return
+    text = without_coded_ends(text) if "\\" in text else text
     for host in _AT_HOST.finditer(text):
         at = host.start()
         local = _LOCAL.search(text, max(0, at - 64), at)
@@ -134,7 +136,7 @@ _PLAIN_LINK = re.compile(
 
 def links(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
     """Yield links with a scheme, with their credentials, and bare domain names with their path."""
-    text = without_coded_ends(text)
+    text = without_coded_ends(text) if "\\" in text else text
     for start, end in (*_with_scheme(text), *_bare_domains(text)):
         plain = _PLAIN_LINK.fullmatch(text, start, end)
         told = OF_MACHINE.match(text, start, end) or _OF_PERSON.match(text, start, end)
@@ -230,7 +232,7 @@ def hosts(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
     label of networks, or words before it that tell of a host; under ".int" and endings that are
     reserved for tests, if it has a digit or a hyphen.
     """
-    text = without_coded_ends(text)
+    text = without_coded_ends(text) if "\\" in text else text
     if "-" in text:
         yield from _machines(text)
     for endings in (_RESERVED, _PRIVATE) if "." in text else ():
