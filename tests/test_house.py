@@ -23,27 +23,28 @@ DOORS = [
 ]
 MAX_FILES_IN_A_PACKAGE = 12
 MAX_LINES = {
-    "answers": 3_500,
-    "bulk": 2_400,
-    "cli": 3_400,
+    "answers": 3_450,
+    "bulk": 2_300,
+    "cli": 3_300,
     "clients": 1_250,
     "corrections": 500,
-    "detect": 1_900,
+    "detect": 1_800,
     "documents": 850,
     "identifiers": 3_450,
     "integrations": 1_000,
-    "lm": 2_600,
-    "pipeline": 4_550,
-    "privacy": 2_850,
-    "proxy": 3_700,
-    "risk": 2_250,
-    "storage": 4_000,
+    "lm": 2_450,
+    "pipeline": 4_500,
+    "privacy": 2_750,
+    "proxy": 3_650,
+    "risk": 2_050,
+    "storage": 3_900,
     "synthesis": 1_100,
     "testing": 850,
-    "text": 2_400,
-    "wire": 3_900,
+    "text": 2_300,
+    "wire": 3_850,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_000, 300
 
 
 def imports(tree: ast.Module) -> set[str]:
@@ -106,6 +107,12 @@ def test_packages_have_few_files() -> None:
 def test_a_package_has_no_more_lines_than_it_had(name: str) -> None:
     files = (PACKAGE / name).rglob("*.py")
     assert sum(len(path.read_text("utf-8").splitlines()) for path in files) <= MAX_LINES[name]
+
+
+def test_the_whole_has_no_more_lines_than_it_had() -> None:
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in FILES}
+    assert sum(lines.values()) <= MAX_LINES_IN_ALL
+    assert sum(n for path, n in lines.items() if path.name == "__init__.py") <= MAX_LINES_OF_DOORS
 
 
 def test_every_package_has_a_limit() -> None:
