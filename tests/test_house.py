@@ -44,7 +44,7 @@ MAX_LINES = {
     "wire": 3_850,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_000, 300
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_000, 330
 
 
 def imports(tree: ast.Module) -> set[str]:
