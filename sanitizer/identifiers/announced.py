@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from sanitizer.identifiers.rows import KINDS, UNSPACED, Registry, Row, words_of
+from sanitizer.identifiers.rows import KINDS, UNSPACED, Registry, Row, any_of, words_of
 
 Found = tuple[int, int, Row]
 
@@ -22,14 +22,10 @@ _BETWEEN = re.compile(r"[\s._/'\"’°-]{0,3}")
 """What may stand between two words of a phrase."""
 
 
-def _any(topic: str) -> str:
-    return "|".join(map(re.escape, words_of(topic)))
-
-
 _GAP = re.compile(
     rf"(?:[\s_.,:#=°º'\"()/№-]{{0,4}}(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
-    rf"(?:(?P<numbering>(?i:{_any('numbering')})(?!-?[0-9]))"
-    rf"|{_any('between')}|[A-Z]{{2,3}}(?=\)))(?![^\W_])){{0,4}}"
+    rf"(?:(?P<numbering>(?i:{any_of(words_of('numbering'))})(?!-?[0-9]))"
+    rf"|{any_of(words_of('between'))}|[A-Z]{{2,3}}(?=\)))(?![^\W_])){{0,4}}"
     # a question, and who answers it
     r"(?:[?.:]{0,2}\r?\n{1,2}(?:\[[0-9:]{4,8}\] ?)?[^\W\d_][\w ]{0,20}: "
     r"(?:(?i:it['’]?s|it is|sure|yes|ok|das ist|es ist|c['’]est|es el)[ ,]{1,2}){0,2})?"
@@ -49,10 +45,10 @@ _CODED = re.compile(
 """A number with six digits and a hyphen, or letters before it: "policy" alone announces it."""
 _ISO_DAY = re.compile("[12][0-9]{3}-[01][0-9]-[0-3][0-9]")
 _LONG_NUMBER = re.compile(r"[0-9]{8}")
-_AND = re.compile(rf",? (?:(?:{_any('and')}) )?|[,/&] ?")
+_AND = re.compile(rf",? (?:(?:{any_of(words_of('and'))}) )?|[,/&] ?")
+_OWNED = any_of(words_of("owners")) + " "
 _BEHIND = re.compile(
-    rf"(?: \((?:(?:{_any('owners')}) )?|,? (?:{_any('copulas')}) (?:(?:{_any('owners')}) )"
-    r"(?:\w{2,20} ){0,2})\Z"
+    rf"(?: \((?:{_OWNED})?|,? {any_of(words_of('copulas'))} {_OWNED}(?:\w{{2,20}} ){{0,2}})\Z"
 )
 _TOKEN_BEFORE = re.compile(
     r"(?<![\w-])(?<![0-9][ .-])[A-Za-z-]{0,6}[0-9]"

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from sanitizer.identifiers.readings import plain_texts, token_around, without_coded_ends
-from sanitizer.identifiers.rows import any_of, packaged, word_lists
+from sanitizer.identifiers.readings import plain_texts, token_around
+from sanitizer.identifiers.rows import Search, any_of, word_lists
 
 Found = tuple[int, int, str]
 
@@ -34,15 +34,13 @@ _AT_HOST = re.compile(
 )
 
 
-def emails(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
+def emails(asked: Search) -> Iterator[Found]:
     """Yield e-mail addresses, read outwards from each "@".
 
     Remotes such as `git@host` and file names such as `x@2x.png` do not count.
     """
-    if "@" not in text:
-        return
-    text = without_coded_ends(text) if "\\" in text else text
-    for host in _AT_HOST.finditer(text):
+    text = asked.bordered
+    for host in _AT_HOST.finditer(text) if "@" in text else ():
         at = host.start()
         local = _LOCAL.search(text, max(0, at - 64), at)
         name = local[0].lstrip(".!#$%'*+~=-").rpartition("..")[2] if local else ""
@@ -134,9 +132,9 @@ _PLAIN_LINK = re.compile(
 """Addresses of pages: no user, query or fragment, and a host that may be public."""
 
 
-def links(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
+def links(asked: Search) -> Iterator[Found]:
     """Yield links with a scheme, with their credentials, and bare domain names with their path."""
-    text = without_coded_ends(text) if "\\" in text else text
+    text = asked.bordered
     for start, end in (*_with_scheme(text), *_bare_domains(text)):
         plain = _PLAIN_LINK.fullmatch(text, start, end)
         told = OF_MACHINE.match(text, start, end) or _OF_PERSON.match(text, start, end)
@@ -225,14 +223,14 @@ _OF_PERSON = re.compile(
 """Pages of a person, and addresses that open what they lead to for whoever knows them."""
 
 
-def hosts(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
+def hosts(asked: Search) -> Iterator[Found]:
     """Yield names of machines, and of hosts inside private networks.
 
     Under endings that are also attributes in code, a name counts if it has a digit, a hyphen or a
     label of networks, or words before it that tell of a host; under ".int" and endings that are
     reserved for tests, if it has a digit or a hyphen.
     """
-    text = without_coded_ends(text) if "\\" in text else text
+    text = asked.bordered
     if "-" in text:
         yield from _machines(text)
     for endings in (_RESERVED, _PRIVATE) if "." in text else ():
@@ -307,8 +305,9 @@ def is_ip(text: str) -> bool:
     return True
 
 
-def ipv4s(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
+def ipv4s(asked: Search) -> Iterator[Found]:
     """Yield IPv4 addresses, with their prefix length; not version or section numbers."""
+    text = asked.text
     for m in _IPV4.finditer(text) if text.count(".") > 2 else ():
         before = text[max(0, m.start() - _BACK) : m.start()]
         version = bool(_VERSION.search(before) and not _COMPARED_HOST.search(before))
@@ -336,9 +335,9 @@ _COMPRESSED = re.compile(r"(?i)::1\Z|::ffff:|64:ff9b::|0?0?[0-9a-f]{3,4}:[0-9a-f
 _PREFIX = re.compile(r"(?:%[0-9A-Za-z]{1,15})?(?:/(?:1[01][0-9]|12[0-8]|[1-9]?[0-9])(?![0-9]))?")
 
 
-def hexadecimal_addresses(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
+def hexadecimal_addresses(asked: Search) -> Iterator[Found]:
     """Yield IPv6 addresses (with zone and prefix length) and MAC addresses in pairs."""
-    done = 0
+    text, done = asked.text, 0
     for colon in _COLONS.finditer(text):
         if colon.start() < done:
             continue
@@ -376,13 +375,14 @@ _SHORTEST_TOKEN, _SHORTEST_HEX, _SHORTEST_WORD = 10, 14, 12
 digits."""
 
 
-def encoded(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Found]:
+def encoded(asked: Search) -> Iterator[Found]:
     """Yield words that hold an identifier in base64 or hexadecimal."""
     from sanitizer.identifiers.search import candidates
 
-    inner = wanted - {"ENCODED", "DATE", "LINK"}
-    for start, end in _long_words(text):
-        if any(candidates(plain, inner, packaged()) for plain in plain_texts(text[start:end])):
+    inner = asked.wanted - {"ENCODED", "DATE", "LINK"}
+    for start, end in _long_words(asked.text):
+        plain_ones = plain_texts(asked.text[start:end])
+        if any(candidates(plain, inner, asked.registry) for plain in plain_ones):
             yield start, end, "encoded"
 
 

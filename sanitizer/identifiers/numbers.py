@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from sanitizer.identifiers.checks import calling_code, iban_length, is_day, is_iban, is_numeric_day
-from sanitizer.identifiers.rows import FOLDER, Registry, Row, packaged, words_of
+from sanitizer.identifiers.rows import FOLDER, Registry, Row, Search, any_of, words_of
 
 Span = tuple[int, int, str]
 
@@ -80,9 +80,9 @@ _LETTER = re.compile(r"[^\W\d_]")
 _IN_WORD = re.compile("[A-Za-z0-9]{3}")
 
 
-def find(text: str, _lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
+def find(asked: Search) -> Iterator[Span]:
     """Yield dates, IBANs, coordinates and telephone numbers, each with the name of its row."""
-    sure = sorted((a, b, row.name) for a, b, row in proved(text, packaged(), wanted))
+    text, wanted = asked.text, asked.wanted
     for chunk in CHUNK.finditer(text):
         start, end = chunk.span()
         size = end - start
@@ -97,7 +97,8 @@ def find(text: str, _lowered: str, wanted: frozenset[str]) -> Iterator[Span]:
         if size > 5 and "COORDINATES" in wanted:
             yield from _pairs(text, start)
         if size >= 5 and "PHONE" in wanted:
-            yield from _phones(text, start, end, [*taken, *_overlapping(sure, start, end)])
+            others = [*(each[:2] for each in taken), *_overlapping(asked.proved, start, end)]
+            yield from _phones(text, start, end, others)
 
 
 # --- IBANs
@@ -143,7 +144,7 @@ def _months() -> dict[str, int]:
     return {name: number for number, names in numbered for name in names.split()}
 
 
-_MONTH = "(?:" + "|".join(sorted(_months(), key=len)[::-1]) + r")\b\.?"
+_MONTH = any_of(_months()) + r"\b\.?"
 _TIME = (
     r"(?:[T ,]{1,2}(?:[01]?[0-9]|2[0-4]):[0-5][0-9](?::[0-6][0-9](?:\.[0-9]{1,9})?)?"
     r"(?: ?[AaPp][Mm]\b)?(?:Z\b| ?[+-][0-9]{2}:?[0-9]{2})?)?"
@@ -167,9 +168,8 @@ _AFTER_MONTH = re.compile(
     + _TIME
 )
 _BEFORE_DAY = re.compile(r"(?<!\w)([^\W\d_]{3,9})\.?[ -]{1,2}\Z")
-_BORN = "|".join(map(re.escape, words_of("birth")))
-_BIRTH = re.compile(rf"(?i)(?<![^\W_])(?:{_BORN})(?![^\W_])[^0-9]{{0,40}}\Z")
-_DATED = re.compile(rf"(?i)\b(?:{'|'.join(words_of('dated'))})\b\W{{0,3}}\Z")
+_BIRTH = re.compile(rf"(?i)(?<![^\W_]){any_of(words_of('birth'))}(?![^\W_])[^0-9]{{0,40}}\Z")
+_DATED = re.compile(rf"(?i)\b{any_of(words_of('dated'))}\b\W{{0,3}}\Z")
 
 
 def _kind_of_day(text: str, start: int) -> str:
@@ -289,21 +289,20 @@ _PHONE, _CALL, _AT, _OTHER = (frozenset(words_of(t)) for t in ("phone", "call", 
 _OWNERS = frozenset(words_of("owners")) - {"the", "a"}
 _NUMBER = _PHONE | frozenset(words_of("numbering"))
 _BEHIND = re.compile(
-    rf",? (?:{'|'.join(map(re.escape, words_of('copulas')))}|for) "
-    rf"(?:{'|'.join(words_of('owners'))}) (\w+(?: \w+)?)"
+    rf",? (?:{any_of(words_of('copulas'))}|for) "
+    rf"{any_of(words_of('owners'))} (\w+(?: \w+)?)"
 )
 _FEWEST, _SHORTEST, _SHORTEST_ABROAD = 6, 5, 10
 """Digits of a telephone number after words, of one that is to be called, and of one after `00`."""
 
 
-def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span]:
+def _phones(text: str, start: int, end: int, others: list[tuple[int, int]]) -> Iterator[Span]:
     """Yield telephone numbers: international, in a national form, or announced by words.
 
     Args:
-        taken: other identifiers in the chunk, which no number overlaps.
+        others: other identifiers in the chunk, which no number overlaps.
     """
     begin, stop = max(0, start - 3), min(len(text), end + _AHEAD)
-    others = [each[:2] for each in taken]
     found = []
     if text.find("+", begin, end) >= 0 or text.find("00", begin, end) >= 0:
         dialled = (m for m in _INTERNATIONAL.finditer(text, begin, stop) if m.start() < end)
@@ -328,11 +327,13 @@ def _phones(text: str, start: int, end: int, taken: list[Span]) -> Iterator[Span
     yield from ((first, last, "phone") for first, last in found if not other or first > start)
 
 
-def _overlapping(spans: list[Span], start: int, end: int) -> list[Span]:
-    """Return the ascending spans without overlaps that share a character with a stretch."""
-    first = bisect_right(spans, (start, start, ""))
-    before = first - 1 if first and spans[first - 1][1] > start else first
-    return spans[before : bisect_left(spans, (end,), lo=first)]
+def _overlapping(
+    spans: Sequence[tuple[int, int]], start: int, end: int
+) -> Sequence[tuple[int, int]]:
+    """Return the spans, ascending and apart, that share a character with a stretch."""
+    first = bisect_left(spans, (start,))
+    first -= bool(first and spans[first - 1][1] > start)
+    return spans[first : bisect_left(spans, (end,), lo=first)]
 
 
 def _meets(span: tuple[int, int], spans: list[tuple[int, int]]) -> bool:

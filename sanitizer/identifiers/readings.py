@@ -204,8 +204,6 @@ _DOMAIN = re.compile(r"(?<!\w)[A-Z][A-Z0-9-]{1,14}\Z")
 
 def without_coded_ends(text: str) -> str:
     """Return the text with line ends of strings of code (`\\n`) as borders, at the same offsets."""
-    if "\\" not in text:
-        return text
 
     def border(m: re.Match[str]) -> str:
         low = max(0, m.start() - 16)

@@ -20,7 +20,7 @@ Keys of a row:
   "(tax|fiscal|) number" stands for all its readings; a word in capitals counts in capitals only.
   `numbered`: true if "number", ":" or the like must follow. `digits`: the fewest digits of a value.
 - `heads`: words that announce the cells of a column in its head, and nothing elsewhere.
-- `finder`: function of this package that finds the kind, in place of a form.
+- `finder`: function of this package that finds the kind, in place of a form; see `Search`.
 - `check`: name of a function of `checks`, or `stdnum.` and a module of python-stdnum; a value that
   is not announced must pass it. `proof`: true if an announced value must pass it too. A group
   `name` of a form is the name of a secret, which decides whether the value is one. `trim`: true if
@@ -325,6 +325,25 @@ class Registry:
                 raise ValueError(f"kind {row.name}: the name is taken")
             rows[row.name] = row
         return Registry(rows.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a function is asked that finds kinds of its own.
+
+    Attributes:
+        text: the text, with ASCII twins. lowered: in lower case, at the same offsets.
+        bordered: the text with coded line ends as line ends, at the same offsets.
+        wanted: the classes that are searched for. registry: the rows.
+        proved: spans of the numbers that prove themselves, ascending and apart.
+    """
+
+    text: str
+    lowered: str
+    bordered: str
+    wanted: frozenset[str]
+    registry: Registry
+    proved: tuple[tuple[int, int], ...]
 
 
 def word_lists(name: str) -> dict[str, list[str]]:

@@ -22,8 +22,8 @@ from typing import Any
 
 from sanitizer.identifiers.announced import announced
 from sanitizer.identifiers.numbers import proved
-from sanitizer.identifiers.readings import Reading, folded, readings, unescaped
-from sanitizer.identifiers.rows import KINDS, Registry, Row, packaged
+from sanitizer.identifiers.readings import Reading, folded, readings, unescaped, without_coded_ends
+from sanitizer.identifiers.rows import KINDS, Registry, Row, Search, packaged
 from sanitizer.identifiers.secrets import is_announced, is_placeholder
 from sanitizer.randomness import Source
 
@@ -200,12 +200,17 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
     for row in registry.numbered if numbers else ():
         found += _at_numbers(text, numbers, row) if row.kind in wanted else ()
     found += (each for each in announced(text, lowered, registry) if each[2].kind in wanted)
-    if any(map(str.isdigit, text)):
-        found += proved(text, registry, wanted)
+    sure = list(proved(text, registry, wanted)) if numbers else []
+    found += sure
+    bordered = without_coded_ends(text) if "\\" in text else text
+    asked = Search(
+        *(text, lowered, bordered, wanted, registry),
+        tuple(span[:2] for span in sure),
+    )
     for name, rows in registry.finders.items():
         if not wanted.isdisjoint(row.kind for row in rows):
             by_name = {row.name: row for row in rows}
-            for first, last, which in _finder(name)(text, lowered, wanted):
+            for first, last, which in _finder(name)(asked):
                 if which in by_name and by_name[which].kind in wanted:
                     found.append((first, last, by_name[which]))
     return [s for s in found if s[2].kind != "KEY" or not is_placeholder(text[s[0] : s[1]])]

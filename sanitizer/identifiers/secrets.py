@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from sanitizer.identifiers.checks import entropy, looks_random
 from sanitizer.identifiers.readings import plain_texts
-from sanitizer.identifiers.rows import any_of, word_lists
+from sanitizer.identifiers.rows import Search, any_of, word_lists
 
 Named = tuple[int, int, str]
 
@@ -298,8 +298,9 @@ def _is_long_number(value: str) -> bool:
     return (value.isdigit() and len(value) >= _LONG_NUMBER) or bool(_UUID.fullmatch(value))
 
 
-def find(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
+def find(asked: Search) -> Iterator[Named]:
     """Yield values that a name announces, and each other place where they stand alone."""
+    text, lowered = asked.text, asked.lowered
     named = [*_assigned_values(text, lowered), *_said_values(text, lowered)]
     yield from ((start, end, "named-secret") for start, end in named)
     values = {text[start:end] for start, end in named}
@@ -606,10 +607,10 @@ _COOKIE = re.compile(r"(?P<name>[\w.$-]{1,80})=(?P<value>[^\s;,\"']{4,4000})")
 _COOKIES = re.compile(r"(?i)cookie[\"'`\])]{0,2}\s?:")
 
 
-def cookies(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
+def cookies(asked: Search) -> Iterator[Named]:
     """Yield the values of a `Cookie:` or `Set-Cookie:` header, not its attributes."""
-    done = 0
-    for head in _COOKIES.finditer(text) if "cookie" in lowered else ():
+    text, done = asked.text, 0
+    for head in _COOKIES.finditer(text) if "cookie" in asked.lowered else ():
         if head.start() < done:
             continue
         line = text.find("\n", head.end())
@@ -630,9 +631,10 @@ _ONE_CODE = re.compile(r"(?=[A-Za-z-]{0,17}[0-9])[0-9A-Za-z]{4,8}(?:-[0-9A-Za-z]
 _SHORTEST_CODE = 6
 
 
-def recovery_codes(text: str, lowered: str, wanted: frozenset[str]) -> Iterator[Named]:
+def recovery_codes(asked: Search) -> Iterator[Named]:
     """Yield the codes of a list that a line above announces."""
-    for m in _CODES.finditer(text) if "code" in lowered else ():
+    text = asked.text
+    for m in _CODES.finditer(text) if "code" in asked.lowered else ():
         for code in _ONE_CODE.finditer(text, m.start("codes"), m.end("codes")):
             if len(code[0]) >= _SHORTEST_CODE or not code[0].isdigit():
                 yield code.start(), code.end(), "recovery-code"

@@ -55,8 +55,8 @@ class Gate:
         >>> gate = Gate(["openai.com", "bedrock*.amazonaws.com"], passed=["auth.openai.com"])
         >>> gate.refusal("API.openai.com."), gate.refusal("bedrock-runtime.eu.amazonaws.com")
         ('openai.com', 'bedrock*.amazonaws.com')
-        >>> gate.refusal("auth.openai.com"), gate.refusal("pypi.org"), gate.refusal("127.0.0.1")
-        (None, None, 'this machine')
+        >>> [gate.refusal(host) for host in ("auth.openai.com", "files.example.org", "127.0.0.1")]
+        [None, None, 'this machine']
         """
         name = host.lower().rstrip(".")
         if is_loopback(name) or name in ("", "0.0.0.0", "::"):  # noqa: S104  refused

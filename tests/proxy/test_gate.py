@@ -76,7 +76,7 @@ def asked(*pieces: bytes, answers: tuple[bytes, ...] = ()) -> tuple[bytes, Scrip
     "head",
     [
         b"CONNECT api.openai.com:443 HTTP/1.1\r\n\r\n",
-        b"CONNECT API.OpenAI.com.:443 HTTP/1.1\r\nHost: pypi.org\r\n\r\n",
+        b"CONNECT API.OpenAI.com.:443 HTTP/1.1\r\nHost: f.example\r\n\r\n",
         b"POST http://api.openai.com/v1/responses HTTP/1.1\r\nHost: x\r\n\r\n",
         b"CONNECT 127.0.0.1:11434 HTTP/1.1\r\n\r\n",
         b"GET http://localhost:11434/ HTTP/1.1\r\n\r\n",
@@ -113,7 +113,7 @@ def test_a_name_that_leads_to_this_machine_is_no_way_in() -> None:
 
 def test_a_tunnel_to_another_host_passes_every_byte() -> None:
     said, got, opened = asked(
-        b"CONNECT pypi.org:8443 HTTP/1.1\r\n\r\n",
+        b"CONNECT f.example:8443 HTTP/1.1\r\n\r\n",
         b"\x16one",
         b"two",
         answers=(
@@ -122,17 +122,15 @@ def test_a_tunnel_to_another_host_passes_every_byte() -> None:
         ),
     )
     assert said == b"HTTP/1.1 200 Connection established\r\n\r\n1\x002"
-    assert (got, opened) == ([b"\x16one", b"two"], [("pypi.org", 8443)])
+    assert (got, opened) == ([b"\x16one", b"two"], [("f.example", 8443)])
 
 
 def test_a_plain_request_is_the_only_one_of_its_connection() -> None:
-    head = (
-        b"GET http://pypi.org/a?b=1 HTTP/1.1\r\nHost: pypi.org\r\nProxy-Connection: keep-alive\r\n"
-    )
+    head = b"GET http://f.example/a?b=1 HTTP/1.1\r\nHost: f.example\r\nProxy-Connection: keep-alive\r\n"
     said, got, opened = asked(head + b"\r\n", answers=(b"HTTP/1.1 204 No Content\r\n\r\n",))
     assert said.startswith(b"HTTP/1.1 204")
-    assert opened == [("pypi.org", 80)]
-    assert got == [b"GET /a?b=1 HTTP/1.1\r\nHost: pypi.org\r\nConnection: close\r\n\r\n"]
+    assert opened == [("f.example", 80)]
+    assert got == [b"GET /a?b=1 HTTP/1.1\r\nHost: f.example\r\nConnection: close\r\n\r\n"]
 
 
 def test_other_hosts_are_reached_by_the_user_s_own_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +140,7 @@ def test_other_hosts_are_reached_by_the_user_s_own_proxy(monkeypatch: pytest.Mon
     login = b"Proxy-Authorization: Basic " + base64.b64encode(b"me:p@ss")
     ok = b"HTTP/1.1 200 OK\r\n\r\n"
     said, got, opened = asked(
-        b"CONNECT pypi.org:443 HTTP/1.1\r\n\r\n",
+        b"CONNECT f.example:443 HTTP/1.1\r\n\r\n",
         b"hello",
         answers=(
             ok,
@@ -151,14 +149,14 @@ def test_other_hosts_are_reached_by_the_user_s_own_proxy(monkeypatch: pytest.Mon
     )
     assert said.endswith(b"established\r\n\r\nthere")
     assert opened == [("proxy.corp", 3128)]
-    assert got[0].startswith(b"CONNECT pypi.org:443 HTTP/1.1\r\n")
+    assert got[0].startswith(b"CONNECT f.example:443 HTTP/1.1\r\n")
     assert login in got[0]
-    _, got, _ = asked(b"GET http://pypi.org/ HTTP/1.1\r\nHost: pypi.org\r\n\r\n", answers=(ok,))
-    assert got[0].startswith(b"GET http://pypi.org/ HTTP/1.1\r\n")
+    _, got, _ = asked(b"GET http://f.example/ HTTP/1.1\r\nHost: f.example\r\n\r\n", answers=(ok,))
+    assert got[0].startswith(b"GET http://f.example/ HTTP/1.1\r\n")
     assert login in got[0]
     *_, opened = asked(b"CONNECT intern.corp:443 HTTP/1.1\r\n\r\n", b"hello", answers=(b"x",))
     assert opened == [("intern.corp", 443)]
     said, *_ = asked(
-        b"CONNECT pypi.org:443 HTTP/1.1\r\n\r\n", answers=(b"HTTP/1.1 407 No\r\n\r\n",)
+        b"CONNECT f.example:443 HTTP/1.1\r\n\r\n", answers=(b"HTTP/1.1 407 No\r\n\r\n",)
     )
     assert said.startswith(b"HTTP/1.1 502")
