@@ -126,7 +126,8 @@ def test_a_tunnel_to_another_host_passes_every_byte() -> None:
 
 
 def test_a_plain_request_is_the_only_one_of_its_connection() -> None:
-    head = b"GET http://f.example/a?b=1 HTTP/1.1\r\nHost: f.example\r\nProxy-Connection: keep-alive\r\n"
+    head = b"GET http://f.example/a?b=1 HTTP/1.1\r\nHost: f.example\r\n"
+    head += b"Proxy-Connection: keep-alive\r\n"
     said, got, opened = asked(head + b"\r\n", answers=(b"HTTP/1.1 204 No Content\r\n\r\n",))
     assert said.startswith(b"HTTP/1.1 204")
     assert opened == [("f.example", 80)]
