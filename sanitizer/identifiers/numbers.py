@@ -261,7 +261,8 @@ def _pairs(text: str, start: int) -> Iterator[Span]:
 _SEP = r"(?:\) ?|\)-|[ .\-/]\(?|\(| \(| [/-] )?"
 _EXT = r"(?: ?[,;]? ?(?:x|ext[.=]?|extension) ?[0-9]{1,6}\b)?"
 _EDGE = r"(?<![\w$€£#])(?<![0-9][.,\-/])(?<![$€£] )"
-_STOP = r"(?![0-9%])(?![.,\-/:][0-9])(?![A-Za-wyz_])"
+_STOP = r"(?![0-9%])(?![.\-/:][0-9]|,[0-9]{3}(?![0-9]))(?![A-Za-wyz_])"
+"""Where a telephone number ends; the next cell of a table may follow its comma."""
 _INTERNATIONAL = re.compile(
     rf"(?<![\w+.-])\(?(?:\+|00(?=[1-9]))\(?[1-9](?:{_SEP}[0-9]){{6,14}}{_EXT}{_STOP}"
 )

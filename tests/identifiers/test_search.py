@@ -140,6 +140,11 @@ def test_the_kinds_of_what_stands_side_by_side_or_inside(text: str, kinds: list[
     assert [i.kind for i in find(text)] == kinds
 
 
+def test_a_comma_between_quotes_parts_no_cells() -> None:
+    text = 'name,balance,telephone\nMarek,"1,204.50",22 555 01 23\n'
+    assert [text[i.start : i.end] for i in find(text)] == ["22 555 01 23"]
+
+
 def test_the_private_text_is_not_in_the_repr() -> None:
     (found,) = find("anna@x.org")
     assert "anna" not in repr(found)
