@@ -1,11 +1,13 @@
-"""How far a reader has to jump to follow one call of `sanitize`.
+"""How far a reader has to jump to follow one call of `sanitize`, or one request through the proxy.
 
 A jump is a call, or a generator that goes on, from one file of the package into another.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 import sanitizer
 from sanitizer import Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
+from sanitizer.wire.filter import Filter
 
 PACKAGE = Path(sanitizer.__file__).parent
 STEPS = [
@@ -30,7 +33,7 @@ PROMPT = (
 class Walk:
     """The files and functions that a call runs through, and the jumps between files."""
 
-    def __init__(self, warm: Sanitizer, text: str, **options: Any) -> None:
+    def __init__(self, call: Callable[..., Any], *arguments: Any) -> None:
         self.files: set[str] = set()
         self.names: list[str] = []
         self.n_jumps = 0
@@ -38,7 +41,7 @@ class Walk:
         before = sys.getprofile()
         sys.setprofile(self._note)
         try:
-            warm.sanitize(text, **options)
+            call(*arguments)
         finally:
             sys.setprofile(before)
 
@@ -66,20 +69,41 @@ def test_one_text_crosses_few_files_and_few_times(
 ) -> None:
     warm = Sanitizer(model=model, policy=policy)
     warm.sanitize(PROMPT.format("Leeds"))
-    walk = Walk(warm, PROMPT.format("Derby"))
+    walk = Walk(warm.sanitize, PROMPT.format("Derby"))
     assert len(walk.files) <= n_files, sorted(walk.files)
     assert walk.n_jumps <= n_jumps, walk.n_jumps
+
+
+def test_a_request_and_its_answer_cross_few_files(model: OnnxMaskedLM) -> None:
+    proxied = Filter(Sanitizer(model=model, policy="balanced"))
+    headers = {"content-type": "application/json"}
+
+    def exchange(text: str) -> None:
+        messages = [{"role": "user", "content": text}]
+        body = json.dumps({"model": "m", "messages": messages}).encode()
+        sent = proxied.request("POST", "/v1/chat/completions", headers, body)
+        answer = {
+            "choices": [{"index": 0, "message": {"role": "assistant", "content": "Dear Peter"}}]
+        }
+        sent.response(200, "application/json", json.dumps(answer).encode())
+
+    exchange(PROMPT.format("Leeds"))
+    walk = Walk(exchange, PROMPT.format("Derby"))
+    assert len(walk.files) <= 40, sorted(walk.files)
+    assert walk.n_jumps <= 240, walk.n_jumps
 
 
 def test_a_text_is_made_private_in_eight_steps(model: OnnxMaskedLM) -> None:
     warm = Sanitizer(model=model, policy="balanced")
     warm.sanitize(PROMPT.format("Leeds"))
-    names = Walk(warm, PROMPT.format("Derby")).names
+    names = Walk(warm.sanitize, PROMPT.format("Derby")).names
     assert sorted(STEPS, key=names.index) == STEPS
 
 
 def test_a_text_released_before_is_only_looked_up(model: OnnxMaskedLM) -> None:
     warm = Sanitizer(model=model, policy="words")
     warm.sanitize(PROMPT)
-    packages = {file.split("/")[0] for file in Walk(warm, PROMPT).files - {"text/prompt.py"}}
+    packages = {
+        file.split("/")[0] for file in Walk(warm.sanitize, PROMPT).files - {"text/prompt.py"}
+    }
     assert packages == {"pipeline", "storage"}, "but for what is declared"
