@@ -100,6 +100,7 @@ STEPS: dict[str, list[Step]] = {
     "utility": [
         Step("frontier", "frontier.run", 16, ("bench",), ("--sentences", "80")),
         Step("usefulness", "usefulness.run", 6, peers=_FINDERS | {"tab": "--tab {}"}),
+        Step("needed", "usefulness.needed", 3),
         Step("tasks", "usefulness.checked", 4, peers=_FINDERS),
     ],
     "generation": [

@@ -13,6 +13,10 @@ from typing import Any
 
 LONGEST = 200
 """Characters of a text in a repr."""
+_LEFT = (
+    "leaves as you wrote it, because the request seems to need it: {} (who wants it hidden: policy "
+    '"guarded", or ask = "hide" under [wire])'
+)
 VALUES = frozenset("DATE DATE_OF_BIRTH MONEY NUMBER".split())
 """Kinds of what can be calculated with, or written in another way."""
 
@@ -103,6 +107,8 @@ class Record:
         language: language of the text, where a detector read it; None if it is in none with a list.
         declared: how many of the public words the caller or the policy declared public as part of
             a template, phrase or role.
+        left: classes of what left as it is, in order, because the request needs it.
+        asked: what an answer to the text asked for: "released CONDITION" or "refused CONDITION".
     """
 
     mechanism: str
@@ -137,6 +143,8 @@ class Record:
     epsilon_at_delta: float = 0.0
     bound_delta: float = 0.0
     conversation_epsilon_at_delta: float = 0.0
+    left: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Record({self.summary()})"
@@ -178,6 +186,21 @@ class FactWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """A stretch of the text that the policy would hide, and that leaves as it is.
+
+    Attributes:
+        start, end: character offsets in the ORIGINAL text. kind: its class.
+        why: "needed", the request seems to need it.
+    """
+
+    start: int
+    end: int
+    kind: str
+    why: str = "needed"
+
+
+@dataclass(frozen=True, slots=True)
 class SanitizedText:
     """Released text, what was replaced in it, and the record.
 
@@ -186,6 +209,7 @@ class SanitizedText:
         replacements: in order of position; hold the originals, so they stay on the machine.
         record: what ran and what it costs; holds no text.
         warnings: what may be sensitive and leaves all the same; stays on the machine.
+        left: what leaves because the request needs it; stays on the machine.
         conversation: name of its conversation where it is one of its own: `Sanitizer.restore`
             then needs this result. "": the Sanitizer's.
     """
@@ -194,6 +218,7 @@ class SanitizedText:
     replacements: tuple[Replacement, ...] = field(repr=False)
     record: Record
     warnings: tuple[FactWarning, ...] = ()
+    left: tuple[Left, ...] = ()
     conversation: str = field(default="", compare=False)
 
     @property
@@ -218,9 +243,10 @@ class SanitizedText:
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """What the task may miss, told by the released text alone; it stays on the machine.
+        """What the task may miss, told by the released text alone, and what was left for it.
 
-        An API cannot sort, add or compare what it does not see. Told in English only.
+        They stay on the machine. An API cannot sort, add or compare what it does not see. Told in
+        English only.
 
         >>> hidden = Replacement(11, 20, "<MONEY_1>", "MONEY", "42 euros")
         >>> record = None
@@ -236,12 +262,14 @@ class SanitizedText:
                 what, passing = found.setdefault(hint["says"], ([], []))
                 what.append(hint.get("what", ""))
                 passing += [f'{kind} = "pass"' for kind in hidden]
-        return tuple(
+        left = [_LEFT.format(", ".join(dict.fromkeys(each.kind for each in self.left)))]
+        missed = [
             says.replace("{what}", ", ".join(what)).replace(
                 "{pass}", " and ".join(dict.fromkeys(passing))
             )
             for says, (what, passing) in found.items()
-        )
+        ]
+        return (*(left if self.left else ()), *missed)
 
     def __str__(self) -> str:
         return self.text
@@ -270,6 +298,7 @@ class SanitizedText:
             "replacements": [each.as_dict(reveal) for each in self.replacements],
             "record": self.record.as_dict(),
             "warnings": [asdict(each) for each in self.warnings],
+            "left": [asdict(each) for each in self.left],
             "hints": list(self.hints),
         }
 

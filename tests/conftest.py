@@ -202,11 +202,12 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """Let every Sanitizer read words as a test says, and no other word as private.
 
     `told(PERSON="Elena Marsh", CONDITION="asthma")`: what a model finds is not the subject then.
-    A text that was read before is not read again.
+    A text that was read before is not read again. `needs` are classes of what each request needs.
     """
     reader = models.ToyReader(None)
 
-    def tell(**classes: str) -> None:
+    def tell(needs: str = "", **classes: str) -> None:
+        reader.needs = needs.split()
         reader.words = {word: kind for kind, those in classes.items() for word in those.split()}
 
     monkeypatch.setattr(Models, "reader", lambda self: reader)

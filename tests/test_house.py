@@ -23,28 +23,28 @@ DOORS = [
 ]
 MAX_FILES_IN_A_PACKAGE = 12
 MAX_LINES = {
-    "answers": 3_450,
+    "answers": 3_600,
     "bulk": 2_300,
-    "cli": 3_300,
-    "clients": 1_250,
+    "cli": 3_350,
+    "clients": 1_350,
     "corrections": 500,
-    "detect": 1_800,
+    "detect": 1_900,
     "documents": 850,
     "identifiers": 3_450,
     "integrations": 1_000,
-    "lm": 2_450,
-    "pipeline": 4_500,
+    "lm": 2_500,
+    "pipeline": 4_750,
     "privacy": 2_750,
     "proxy": 3_650,
     "risk": 2_050,
     "storage": 3_900,
     "synthesis": 1_100,
     "testing": 850,
-    "text": 2_300,
-    "wire": 3_850,
+    "text": 2_350,
+    "wire": 3_950,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_000, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_500, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

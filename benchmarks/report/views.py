@@ -473,6 +473,22 @@ def bulk_rows() -> dict[str, list[Row]]:
 # ---- peers, synthesis, extraction ----
 
 
+def needed_in_all() -> Iterator[Row]:
+    """Yield what leaves because it is needed, by policy."""
+    for policy, found in _results("needed").items():
+        yield found["two readers"] | {"policy": policy}
+
+
+def needed_attacks() -> Iterator[Row]:
+    """Yield how much leaves of texts that try to make it needed."""
+    results = _results("needed")
+    for name, found in results["balanced"]["attacks"].items():
+        shares = {
+            policy: results[policy]["attacks"][name]["not needed, left"] for policy in results
+        }
+        yield {"texts": name, "things": found["things"]} | shares
+
+
 def identifiers_found() -> Iterator[Row]:
     """Yield recall and precision on the held-out half, by type and tool."""
     for kind, found in _results("identifiers")["quality"]["held out"].items():

@@ -31,11 +31,13 @@ class Preset:
     """One policy as a tool; each text is a conversation of its own, with draws of its own seed.
 
     Args:
-        policy: a preset's name, or a policy. threads: of one pass of a model.
+        policy: a preset's name, or a policy: what is found is measured, so that nothing leaves for
+            being needed (`benchmarks.usefulness.needed` measures that). threads: of one pass of a
+            model.
     """
 
     def __init__(self, policy: str | Policy, threads: int | None = None) -> None:
-        self.sanitizer = Sanitizer(policy=policy, threads=threads)
+        self.sanitizer = Sanitizer(policy=Policy.load(policy).leaving_nothing(), threads=threads)
         self._n = 0
 
     def __call__(self, text: str) -> Treated | None:

@@ -11,10 +11,11 @@ DEFAULT_EPSILON, EPSILON_MIN, EPSILON_MAX = 5.0, 1.0, 12.0
 POLICIES = {
     "identifiers": "Only e-mail addresses, card numbers and the like are replaced. "
     "No differential privacy.",
-    "deidentify": "Names of people, firms, places and products, amounts and dates stay here; "
-    "what is told of them leaves.",
-    "balanced": "As above; and illnesses, beliefs, origins and crimes are replaced by others, "
-    "drawn once.",
+    "deidentify": "Names of people, firms, places and products, dates, and amounts unless needed, "
+    "stay here; what is told of them leaves.",
+    "balanced": "Who is always hidden; how much and sensitive facts are hidden unless your "
+    "question needs them.",
+    "guarded": "As above, and nothing is left because it is needed.",
     "strict": "Only 179 small words such as “the” and “with” stay as they are.",
 }
 DEFAULT_POLICY = "balanced"

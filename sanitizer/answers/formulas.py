@@ -79,14 +79,23 @@ _OF_NAMES: dict[str, Callable[[str], str]] = {
     "LAST": lambda name: parts_of_name(name)[1],
     "UPPER": str.upper,
     "LOWER": str.lower,
-    "TITLE": lambda name: re.sub(
-        rf"(?<![\w'\u2019])(?:(?<= )(?:{_PARTICLES})(?= )|\w)",
-        lambda m: m[0].upper() if len(m[0]) == 1 else m[0],
-        name.lower() if name.isupper() else name,
-    ),
+    "TITLE": lambda name: titled(name),  # noqa: PLW0108  # it stands below
 }
 _OF_TEXT = {*_OF_NAMES, "VALUE", "IN", "ISO", "FORMAT", "CURRENCY", "WEEKDAY"}
 """Functions that write a value in another way; what they give is text."""
+
+
+def titled(name: str) -> str:
+    """Return a name with capitals, but for particles.
+
+    >>> titled("jan van der berg"), titled("quill & sons")
+    ('Jan van der Berg', 'Quill & Sons')
+    """
+    return re.sub(
+        rf"(?<![\w'\u2019])(?:(?<= )(?:{_PARTICLES})(?= )|\w)",
+        lambda m: m[0].upper() if len(m[0]) == 1 else m[0],
+        name.lower() if name.isupper() else name,
+    )
 
 
 class _Words(str):

@@ -8,6 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from sanitizer.answers import formulas
+from sanitizer.answers.asking import ASKS, BEGINS
 from sanitizer.answers.links import MAY_LINK, LinkReader, Links
 from sanitizer.answers.values import Reader
 from sanitizer.answers.variants import Found, Variants
@@ -19,6 +20,14 @@ BEFORE = 8
 _ALL_LINKS = Links()
 _BARE = re.compile(r"[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+)+_?")
 """A placeholder as code has it."""
+
+
+_OF_NAMES = re.compile(r"\W*(?:PERSON|ORGANIZATION)(?:_[0-9]+)+>?\Z")
+_NAME = re.compile(r"[^\W\d_]+(?:[ '’-]{1,2}[^\W\d_]+)*")
+_CAPITAL = re.compile(r"(?<!\w)[A-Z][a-z]")
+_BEFORE_CODE, _IN_CODE = re.compile(r"[@/_#.=:\\$-]\Z"), re.compile(r"[@/_#=\\$]|[.:-]\w")
+"""What stands before and behind the name of a user, a file or a program."""
+_LONGEST_AFTER = 2
 
 
 class Part(NamedTuple):
@@ -41,7 +50,8 @@ class Restorer:
     """Mapping of released values to originals, applied to texts.
 
     It scans from the left; where several released values match, the longest wins. Each stretch is
-    replaced once: an original that looks like a released value stays as it is. Placeholders are
+    replaced once: an original that looks like a released value stays as it is, and so does what an
+    answer asks for (`[need <MONEY_1>]`). Placeholders are
     found escaped too, and stand-ins that were drawn with endings and in any case; values inside
     links stay as they are, unless the link was sent.
 
@@ -57,6 +67,8 @@ class Restorer:
         links: tells what stands in links; None restores there too.
         escaped: find other spellings of placeholders.
         computes: what `formulas` says of values is computed.
+        capitals: names that were typed in lower case come back with capitals where the answer is
+            prose that uses them.
     """
 
     def __init__(
@@ -65,12 +77,13 @@ class Restorer:
         links: Links | None = _ALL_LINKS,
         escaped: bool = True,
         computes: bool = False,
+        capitals: bool = False,
     ) -> None:
         self.originals = originals if isinstance(originals, Originals) else Originals(originals)
         self.links = links
-        self._computes = computes
+        self._computes, self.capitals = computes, capitals
         self._variants = Variants(self.originals, escaped)
-        self._values = Reader(self.originals), len(self.originals)
+        self._values: tuple[Reader, int] | None = None
 
     def text(self, text: str) -> str:
         """Return a whole text with originals."""
@@ -81,7 +94,12 @@ class Restorer:
         return RestoredStream(self)
 
     def parts(
-        self, text: str, final: bool = True, before: str = "", reader: LinkReader | None = None
+        self,
+        text: str,
+        final: bool = True,
+        before: str = "",
+        reader: LinkReader | None = None,
+        style: Style | None = None,
     ) -> tuple[list[Part], str]:
         """Return the text in parts, and its end that may become a released value.
 
@@ -90,14 +108,19 @@ class Restorer:
             final: no more text comes, so that no end is held back.
             before: the last characters of the answer before it.
             reader: has read the answer before it, and reads what is returned in parts.
+            style: the same.
         """
+        style = style or Style(self.capitals)
         if reader is None and self.links is not None:
             reader = self.links.reader()
         end = len(text) if final else self._variants.grows_from(text, before)
         finders: list[_Finder] = [
             partial(self._exact, text, final=final, before=before),
             partial(self._variants.find, text, before=before),
+            partial(_asked, text),
         ]
+        if not final and (begun := BEGINS.search(text)) is not None:
+            end = min(end, begun.start())
         if self._computes:
             finders.append(partial(self._formula, text, final=final))
             end = end if final else min(end, len(text) - formulas.longest_begun(text))
@@ -109,12 +132,15 @@ class Restorer:
             if reader is not None:
                 reader.read(text[read:at])
                 read = at
-            if found.end == at:  # may grow into a longer one
+            written, after = text[at : found.end], text[found.end : found.end + _LONGEST_AFTER]
+            waits = len(after) < _LONGEST_AFTER and style.has_name(written, found.original)
+            if found.end == at or (waits and not final):  # may grow: a longer one, a name of code
+                style.read(text[done:at])
                 return [*parts, Part(text[done:at])], text[at:]
-            written = text[at : found.end]
             if reader is not None:
                 stays = reader.holds(written, found.original, text[found.end :], final)
                 if stays is None:
+                    style.read(text[done:at])
                     return [*parts, Part(text[done:at])], text[at:]
                 # Only a value glued to the user's own link can change where that leads.
                 glued = text.startswith("<", found.end) and MAY_LINK.search(found.original)
@@ -126,9 +152,12 @@ class Restorer:
                 if stays:
                     at = found.end
                     continue
-            parts += [Part(text[done:at]), Part(written, found.original)]
+            style.read(text[done:at])
+            original = style.shown(written, found.original, after)
+            parts += [Part(text[done:at]), Part(written, original)]
             done = at = found.end
         end = max(end, done)
+        style.read(text[done:end])
         if reader is not None:
             reader.read(text[read:end])
         return [*parts, Part(text[done:end])], text[end:]
@@ -191,12 +220,18 @@ class Restorer:
 
     def _result(self, written: str) -> str | None:
         """Return what is shown of a formula; values are read once until others are added."""
-        if self._values[1] != len(self.originals):
+        if self._values is None or self._values[1] != len(self.originals):
             self._values = Reader(self.originals), len(self.originals)
         result = formulas.compute(written, self.originals, self.text, self._values[0])
         if result is None and (plain := formulas.plainly(written)) is not None:
             return self.text(plain)
         return result
+
+
+def _asked(text: str, at: int) -> Found | None:
+    """Return the first request for a value at or after a place: it is shown as it came."""
+    found = ASKS.search(text, at)
+    return Found(found.start(), found.end(), found[0]) if found else None
 
 
 _Finder = Callable[[int], Found | None]
@@ -218,6 +253,42 @@ class _Ahead:
         return min((f for _, f in self._found if f), key=lambda f: f.start, default=None)
 
 
+class Style:
+    """How an answer is written so far: with capitals or without, in code or not."""
+
+    def __init__(self, capitals: bool) -> None:
+        self._restores = capitals
+        self._n_ticks, self._last = 0, ""
+        self._has_letters = self._has_capitals = False
+
+    def read(self, text: str) -> None:
+        """Read what comes next of the answer, stand-ins left out."""
+        self._n_ticks += text.count("`")
+        self._has_letters = self._has_letters or any(map(str.isalpha, text))
+        whole = self._last + text
+        self._has_capitals = self._has_capitals or _CAPITAL.search(whole) is not None
+        self._last = whole[-2:]
+
+    def has_name(self, written: str, original: str) -> bool:
+        """Return True for a name that was typed in lower case."""
+        is_lower = self._restores and original.islower() and _OF_NAMES.match(written)
+        return bool(is_lower and _NAME.fullmatch(original))
+
+    def shown(self, written: str, original: str, after: str) -> str:
+        """Return an original as prose shows it: with capitals a name typed in lower case.
+
+        Args:
+            written: what stood for it. after: the characters behind it.
+        """
+        if not self.has_name(written, original):
+            return original
+        beside = _BEFORE_CODE.search(self._last) or _IN_CODE.match(after)
+        in_code = self._n_ticks % 2 or beside
+        if in_code or (self._has_letters and not self._has_capitals):
+            return original
+        return formulas.titled(original)
+
+
 class RestoredStream:
     """Stream that restores one text; it holds back only what may become a released value.
 
@@ -234,6 +305,7 @@ class RestoredStream:
         self._restorer = restorer
         self._before = ""
         self._reader = None if restorer.links is None else restorer.links.reader()
+        self._style = Style(restorer.capitals)
 
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now."""
@@ -246,6 +318,8 @@ class RestoredStream:
     def parts(self, piece: str, final: bool = False) -> list[Part]:
         """Feed one piece, the last one if it is final; return the parts that can be shown now."""
         text = self.held + piece
-        parts, self.held = self._restorer.parts(text, final, self._before, self._reader)
+        parts, self.held = self._restorer.parts(
+            text, final, self._before, self._reader, self._style
+        )
         self._before = (self._before + text[: len(text) - len(self.held)])[-BEFORE:]
         return parts

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from functools import cached_property
@@ -479,6 +479,22 @@ def _digits(value: Amount, form: str) -> str | None:
     places = len(form.replace(",", ".").partition(".")[2])
     written = f"{value.shown:0{len(form)}.{places}f}"
     return written.replace(".", ",") if "," in form else written
+
+
+def part_of(original: str, part: str) -> str:
+    """Return a part of an original, the whole of it where it has none such.
+
+    >>> part_of("Jan van der Berg", "last"), part_of("AX-4471", "digits"), part_of("Jan", "digits")
+    ('van der Berg', '4471', 'Jan')
+    """
+    parts: dict[str, Callable[[], str]] = {
+        "first": lambda: parts_of_name(original)[0],
+        "last": lambda: parts_of_name(original)[1],
+        "initials": lambda: "".join(word[0].upper() for word in original.split()),
+        "upper": original.upper,
+        "digits": lambda: "".join(filter(str.isdecimal, original)),
+    }
+    return (parts[part]() if part in parts else "") or original
 
 
 def parts_of_name(name: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import regex
 
 from sanitizer.answers.amounts import FORMS
+from sanitizer.answers.values import part_of
 from sanitizer.detect.units import SPELLED
 from sanitizer.storage.table import Originals
 from sanitizer.text.words import article_for
@@ -136,6 +137,8 @@ class Variants:
             bare = "_".join([_CLASS_OF.get(name, name), *numbers])
             original = self._originals.get(f"<{bare}>", self._originals.get(bare))
             if original is not None:
+                if match["part"]:
+                    original = part_of(original, match["part"].lower())
                 start, end = match.span("name" if match["own"] and bare in self._originals else 0)
                 return Found(start - shift, end - shift, original)
             least = match.end()
@@ -150,6 +153,9 @@ class Variants:
                 continue  # as code has it: the brackets are the text's own
             value = f"<{name.replace(chr(92), '').upper()}>"
             if (original := self._originals.get(value)) is not None:
+                part = _PART.search(match[0])
+                if part is not None:
+                    original = part_of(original, part[1].lower())
                 return Found(*match.span(), original)
         return None
 
@@ -188,6 +194,8 @@ class Variants:
         return self._of_words
 
 
+_PART = re.compile(":([a-z]{4,8})", re.I)
+"""A part of a name or id that an answer asks for."""
 _NAME = re.compile(r"[A-Z]+(?:\\?_[A-Z]+)*(?:\\?_[0-9]+)+", re.I)
 
 
@@ -224,7 +232,7 @@ def _tagged(kinds: frozenset[str], tags: frozenset[str]) -> tuple[Pattern, Patte
         rf"(?P<name>{begins}(?P<kind>{kind})(?:{bar}|{dash}|\s{{1,3}})#?"
         rf"(?P<tag>{'|'.join(sorted(tags))})"
         rf"(?:{bar}{number}(?:\\{{0,2}}_{form})?|{dash}{number}(?:{_DASH}{form})?|"
-        rf"\s{{1,3}}#?{number})(?!\d|\\{{0,2}}_\d))"
+        rf"\s{{1,3}}#?{number})(?!\d|\\{{0,2}}_\d))(?::(?P<part>[a-z]{{4,8}})(?!\w))?"
     )
     opened = "|".join(f"(?P<b{i}>{opening})" for i, opening in enumerate(_BRACKETS))
     patterns = []

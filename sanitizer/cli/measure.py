@@ -155,13 +155,16 @@ def evaluate(files: tuple[Path, ...], policy: str, as_json: bool) -> None:
     """Measure what a policy hides of the labelled texts in FILEs, and what it changes beside.
 
     A file marks private spans, as in "### 1 | en | chat", a new line, "Ask ⟦PERSON:Ida Lund⟧", or
-    has one {"text": ..., "spans": [[start, end, "PERSON"], ...]} in each line. Nothing leaves.
+    has one {"text": ..., "spans": [[start, end, "PERSON"], ...]} in each line. Nothing leaves, also
+    not because a request needs it: what is found is measured.
     """
     from sanitizer.cli.display import evaluation_text
     from sanitizer.pipeline.sanitizer import Sanitizer
     from sanitizer.risk.evaluation import evaluate as measure
     from sanitizer.risk.labelled import labelled_texts
+    from sanitizer.text.policy import Policy
 
     texts = [each for file in files for each in labelled_texts(file)]
-    report = measure(Sanitizer(policy=policy), texts, progress=sys.stderr.isatty())
+    rules = Policy.load(policy).leaving_nothing()
+    report = measure(Sanitizer(policy=rules), texts, progress=sys.stderr.isatty())
     write(json.dumps(report.as_dict()) if as_json else evaluation_text(report))

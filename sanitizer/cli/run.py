@@ -101,7 +101,9 @@ def run(
     settings = ProxySettings(OPENAI.url, page=False, mounts=plan.mounts)
     sanitizer = build_sanitizer(setting, conversation="run", budget=budget, ledger=ledger)
     watched = Watched(open_vault(vault) if vault else None)
-    sanitizer = sanitizer.derive(vault=cast("Vault", watched))
+    # Programs write what arrives: nothing of it is a person's request.
+    policy = sanitizer.policy.leaving_nothing()
+    sanitizer = sanitizer.derive(vault=cast("Vault", watched), policy=policy)
     sanitizer.load()
     app = create_app(
         sanitizer, settings, conversation_key=conversation_key(), may_block=vault is not None

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sanitizer.documents.files import Document
     from sanitizer.pipeline.sanitizer import Sanitizer
     from sanitizer.results import SanitizedText
+    from sanitizer.storage.vault import Vault
 
 _input_options = together(
     click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1),
@@ -206,6 +207,8 @@ def sanitize(
     sanitizer = build_sanitizer(options)
     inputs = sources(arguments, files, output, sanitizer.policy.wire.images == "pass")
     _check_lengths(inputs, lines, sanitizer.inner.settings.max_chars)
+    if lines or any(each.document is not None for each in inputs):  # no requests
+        sanitizer = sanitizer.derive(policy=sanitizer.policy.leaving_nothing())
     texts = [text for each in inputs for text in texts_of(each.text, lines)]
     results: list[SanitizedText] = []
     stopped, refusal = False, None
@@ -420,7 +423,8 @@ def restore(
     from sanitizer.documents.files import edits_between
 
     inputs = sources(arguments, files, output, images=True)
-    restorer = Restorer(open_vault(vault, create=False).originals(conversation))
+    opened = open_vault(vault, create=False)
+    restorer = Restorer(opened.originals(conversation))
     for each in inputs:
         if each.document is not None and each.place is not None:
             before = each.text.split("\n")
@@ -437,6 +441,32 @@ def restore(
     originals = restorer.originals
     for note in told({value: originals[value] for value in originals.drawn}):
         click.echo(f"sanitizer: {note}", err=True)
+    for each in inputs:
+        _decide(each.text, opened, conversation)
+
+
+def _decide(answer: str, vault: Vault, conversation: str) -> None:
+    """Ask what may leave of what an answer asks for; say what to add to the next message."""
+    from sanitizer.answers.asking import needs_of
+    from sanitizer.pipeline.leaving import decide
+    from sanitizer.storage.table import RELEASED
+    from sanitizer.text.policy import ELIGIBLE, Policy
+
+    needs = list(needs_of(answer, vault.originals(conversation), ELIGIBLE))
+    if not needs:
+        return
+    kinds = ", ".join(dict.fromkeys(need.kind for need in needs))
+    click.echo(f"sanitizer: the answer asks for what is hidden: {kinds}", err=True)
+    chosen = [
+        need.placeholder
+        for need in needs
+        if sys.stdin.isatty() and click.confirm(f"Let {need.original!r} leave?", err=True)
+    ]
+    with vault.edit(conversation) as table:
+        decide(table, answer, needs, chosen, Policy.preset("balanced"))
+        released = [row for row in table.decided[answer] if row.place == RELEASED]
+    for row in released:
+        click.echo(f"sanitizer: add to your next message: {row.value} = {row.original}", err=True)
 
 
 # ---- demo ----

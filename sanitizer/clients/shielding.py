@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar, cast
 
-from sanitizer.clients.transport import TransportFilter, is_filter
+from sanitizer.clients.transport import Request, TransportFilter, is_filter
 from sanitizer.errors import RequestRefused, SanitizerError
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.answers import Stamp
 from sanitizer.wire.filter import Exchange
 
 ClientT = TypeVar("ClientT")
+OnHint = Callable[[str], object]
+"""Function that is told what leaves because a request needs it, and what its task may miss."""
+OnNeed = Callable[[list[tuple[str, str]]], Iterable[str]]
+"""Function ([(class, placeholder)]) -> the placeholders whose values may leave."""
 
 KEY = "sanitizer_record"
 """Key of the record in an answer's object, an attribute of what the SDK returns."""
+NOTES_KEY = "sanitizer_notes"
+"""Key of the notes: what the model was told in place of each thing that was drawn."""
 
 _HOW_ELSE = (
     "put sanitizer.clients.httpx.FilterTransport into its HTTP client,"
@@ -32,12 +38,20 @@ _SDKS = {
 _NOWHERE = "wss://refused.invalid"  # the SDK wants an address for WebSockets; it is never used
 
 
-def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = False) -> ClientT:
+def shield(
+    client: ClientT,
+    sanitizer: Sanitizer,
+    *,
+    trusted_tracing: bool = False,
+    on_hint: OnHint | None = None,
+    on_need: OnNeed | None = None,
+) -> ClientT:
     """Return a client of the same kind and settings through which only sanitized text leaves.
 
     Key, organization, project, retries, timeout, base URL, headers, query, proxies, mounts, hooks
     and cookies stay. Prompts are sanitized, answers restored, streamed or not; answers carry
-    `sanitizer_record`: a dict, on the whole answer, on the first chunk of a stream of chat, on
+    `sanitizer_record`, a dict, and `sanitizer_notes`, what the model was told in place of what was
+    drawn, on the whole answer, on the first chunk of a stream of chat, on
     `event.response` of a stream of responses, and on `event.message` of a stream of Anthropic's
     messages. If the Sanitizer has an extractor, it writes what whole answers say for the original
     prompt, outside an event loop. Copies (`copy`, `with_options`) are shielded too,
@@ -77,6 +91,13 @@ def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = Fal
             subclass. One of Anthropic needs a key: a copy of it loses other credentials.
         sanitizer: Sanitizer of the conversation.
         trusted_tracing: traces of frameworks may leave as they are, past the filter.
+        on_hint: called before a request is sent, with each hint for its newest text: what leaves
+            because the request needs it, and what its task may miss. What it raises stops the
+            request.
+        on_need: called where a whole answer asks for values ("[need <CONDITION_1>]"), with a list
+            of (class, placeholder): returns the placeholders that may leave. The request is then
+            sent once more, with these values behind its newest text. Ask a person there: without
+            it nothing is released.
 
     Raises:
         TypeError: another kind of client.
@@ -92,7 +113,7 @@ def shield(client: ClientT, sanitizer: Sanitizer, *, trusted_tracing: bool = Fal
     if hasattr(given, "_shielded_by"):
         raise ValueError("client must not be shielded already; shield the original")
     import_module("sanitizer.clients.frameworks").watch_litellm()
-    by = _Shield(sanitizer, trusted_tracing, sdk)
+    by = _Shield(sanitizer, trusted_tracing, sdk, on_hint, on_need)
     copied = given.copy(http_client=by.filtered(given._client, user=given))
     copied.__class__ = _shielded_kind(kind)
     copied._shielded_by = by
@@ -181,10 +202,12 @@ class _Shield:
     sanitizer: Sanitizer
     trusted_tracing: bool
     sdk: str = "openai"
+    on_hint: OnHint | None = None
+    on_need: OnNeed | None = None
 
     def filtered(self, http_client: Any, user: object | None = None) -> Any:
         """Filter every transport of an HTTP client of either library."""
-        filter_class = _filter_class(self.sdk, self.trusted_tracing)
+        filter_class = _filter_class(self.sdk, self.trusted_tracing, self.on_hint, self.on_need)
         for name in ("httpx2", "httpx"):
             library = sys.modules.get(name)
             if library is not None and isinstance(
@@ -201,10 +224,30 @@ class _SdkFilter(TransportFilter):
     """A filter for the SDK: answers carry the record, and errors are the SDK's as well."""
 
     sdk = "openai"
+    on_hint: OnHint | None = None
+    on_need: OnNeed | None = None
+
+    def request(
+        self, method: str, target: bytes, headers: Mapping[str, str], body: bytes
+    ) -> Exchange:
+        exchange = super().request(method, target, headers, body)
+        if self.on_hint is not None:
+            for hint in exchange.hints:
+                self.on_hint(hint)
+        return exchange
+
+    def again(self, exchange: Exchange, request: Request, body: bytes) -> Exchange | None:
+        with self.stage("what the answer asks for could not be released"):
+            needs = exchange.needs(body) if self.on_need is not None else ()
+            if not needs or self.on_need is None:
+                return None
+            chosen = self.on_need([(need.kind, need.placeholder) for need in needs])
+            released = exchange.decide(needs, tuple(chosen))
+        return self.request(*request) if released else None
 
     def stamp(self, exchange: Exchange) -> Stamp:
-        record = exchange.record.as_dict()
-        return lambda answer: {**answer, KEY: record}
+        told = {KEY: exchange.record.as_dict(), NOTES_KEY: list(exchange.notes)}
+        return lambda answer: {**answer, **told}
 
     def error(self, error: SanitizerError) -> SanitizerError:
         return as_sdk_error(error, self.sdk)
@@ -222,9 +265,13 @@ class _TracelessFilter(_SdkFilter):
 
 
 @cache
-def _filter_class(sdk: str, trusted_tracing: bool) -> type[_SdkFilter]:
+def _filter_class(
+    sdk: str, trusted_tracing: bool, on_hint: OnHint | None, on_need: OnNeed | None
+) -> type[_SdkFilter]:
     base = _SdkFilter if trusted_tracing else _TracelessFilter
-    return type(base.__name__, (base,), {"sdk": sdk, "__doc__": base.__doc__})
+    called = {"on_hint": on_hint, "on_need": on_need}
+    own = {name: call and staticmethod(call) for name, call in called.items()}
+    return type(base.__name__, (base,), {"sdk": sdk, "__doc__": base.__doc__, **own})
 
 
 def as_sdk_error(error: SanitizerError, sdk: str = "openai") -> SanitizerError:

@@ -23,6 +23,8 @@ from sanitizer.wire.headers import answer_headers, record_headers, sent_headers,
 ClientT = TypeVar("ClientT")
 TransportT = TypeVar("TransportT")
 
+Request = tuple[str, bytes, Mapping[str, str], bytes]
+"""Method, target, headers and body of a request."""
 # They would not fit the sanitized body, and a digest of private text must not leave.
 _SIGNED = frozenset(
     "content-digest content-md5 digest repr-digest signature signature-input"
@@ -78,6 +80,14 @@ class TransportFilter:
         """Return what restores a streamed answer. Raises UpstreamError, VaultError."""
         with self.restoring():
             return exchange.stream(content_type, self.stamp(exchange))
+
+    def again(self, exchange: Exchange, request: Request, body: bytes) -> Exchange | None:
+        """Return the request with what a person let leave, if the answer asks for it; else None.
+
+        Args:
+            request: what was asked. body: the whole answer, as it came.
+        """
+        return None
 
     def restoring(self) -> AbstractContextManager[None]:
         """Raise the errors of restoring an answer as this filter chooses."""
@@ -285,13 +295,16 @@ class SyncTransport(_Transport[TransportT]):
 
     def handle_request(self, request: Any) -> Any:
         """Sanitize a request, send it, and restore its answer."""
-        exchange = self._filter.request(
-            request.method, request.url.raw_path, request.headers, request.read()
-        )
+        asked = request.method, request.url.raw_path, request.headers, request.read()
+        exchange = self._filter.request(*asked)
         response = self._transport.handle_request(self._sent(request, exchange))
         try:
             if (streamed := self._events(exchange, response)) is not None:
                 return streamed
+            if (again := self._filter.again(exchange, asked, response.read())) is not None:
+                response.close()
+                exchange = again
+                response = self._transport.handle_request(self._sent(request, exchange))
             kind = response.headers.get("content-type", "")
             body = self._filter.response(exchange, response.status_code, kind, response.read())
             return self._whole(exchange, response, body)
@@ -312,17 +325,17 @@ class AsyncTransport(_Transport[TransportT]):
 
     async def handle_async_request(self, request: Any) -> Any:
         """Sanitize a request, send it, and restore its answer."""
-        exchange = await self._run(
-            self._filter.request,
-            request.method,
-            request.url.raw_path,
-            request.headers,
-            await request.aread(),
-        )
+        asked = request.method, request.url.raw_path, request.headers, await request.aread()
+        exchange = await self._run(self._filter.request, *asked)
         response = await self._transport.handle_async_request(self._sent(request, exchange))
         try:
             if (streamed := self._events(exchange, response)) is not None:
                 return streamed
+            again = await self._run(self._filter.again, exchange, asked, await response.aread())
+            if again is not None:
+                await response.aclose()
+                exchange = again
+                response = await self._transport.handle_async_request(self._sent(request, exchange))
             kind = response.headers.get("content-type", "")
             body = await self._run(
                 self._filter.response, exchange, response.status_code, kind, await response.aread()

@@ -31,10 +31,10 @@ from sanitizer.detect.view import (
     opened,
 )
 from sanitizer.lm.loading import Models
-from sanitizer.lm.reader import CLASSES, Reader, Scores
+from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
 from sanitizer.randomness import secret_key
 from sanitizer.text.syntax import Piece
-from sanitizer.text.words import Unit, overlapping
+from sanitizer.text.words import Unit, outside, overlapping
 
 FACT = "FACT"
 """Class of what is told in everyday words."""
@@ -56,6 +56,22 @@ _IN_NUMBER = ".,:"
 """What joins the parts of one word, and of one number."""
 _LONGEST = 24
 """Words of the longest entity."""
+_SLOT = "\0"
+_FOREIGN = re.compile(
+    r"""^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)[^\n]*|\Z)
+    | ^[ \t]*>[^\n]*
+    | <[A-Za-z\0!?][^<>]*>(?:.*</[^<>]*>|.*)
+    | \[[A-Za-z\0][^\[\]]*\].*\[/[^\[\]]*\]
+    | "[^"]*(?:"|\Z) | [“„”][^“”]*(?:[“”]|\Z) | «[^»]*(?:»|\Z) | »[^«]*(?:«|\Z) | 「[^」]*(?:」|\Z)
+    | `[^`]*(?:`|\Z)
+    | (?<![\w\0])'.*?(?:'(?![\w\0])|\Z) | (?<![\w\0])‘.*?(?:’(?![\w\0])|\Z)
+    """,
+    re.M | re.S | re.X,
+)
+"""What the user did not write: in fences, quoted lines, tags, quotation marks; one that is not
+closed goes on to the end."""
+MOST_ASKED = 1_500
+"""Tokens of the longest text of a user that is read for what it needs; more is a document."""
 
 _T = TypeVar("_T")
 
@@ -66,7 +82,7 @@ class Finding(NamedTuple):
     Attributes:
         start, end: character offsets. kind: its class. score: the reader's share of all classes,
             at its surest word. visible: True if every word of it is visible: then the theorem says
-            nothing of it.
+            nothing of it. needed: the request seems to need it. age: it seems to be an age.
     """
 
     start: int
@@ -74,6 +90,8 @@ class Finding(NamedTuple):
     kind: str
     score: float
     visible: bool
+    needed: bool = False
+    age: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +121,8 @@ class Labelled(NamedTuple):
     score: float
     begins: bool
     visible: bool
+    needed: bool = False
+    age: bool = False
 
 
 class Pieces(Protocol):
@@ -167,6 +187,7 @@ class Detector:
         taken: Sequence[Unit] = (),
         declared: Sequence[tuple[int, int]] = (),
         thresholds: Mapping[str, float] | None = None,
+        asks: bool = False,
     ) -> Reading:
         """Find what is private in a text.
 
@@ -175,33 +196,43 @@ class Detector:
             declared: stretches that are visible text and no part of a finding, ascending.
             thresholds: class -> least share of all classes from which a word is hidden; for
                 those that are not named the model's own.
+            asks: also say of each thing whether the request needs it.
 
         Raises:
             ModelError: the model failed.
         """
         view = opened(text, [(unit.start, unit.end, unit.kind) for unit in taken], declared)
-        return entities(view, self.labels(view, thresholds), self.alone(thresholds))
+        return entities(view, self.labels(view, thresholds, asks), self.alone(thresholds))
 
     def alone(self, thresholds: Mapping[str, float] | None) -> float:
         """Return the least share from which visible words alone are an entity."""
         return {**self._reader.thresholds, **(thresholds or {})}["alone"]
 
-    def labels(self, view: Opened, thresholds: Mapping[str, float] | None = None) -> list[Labelled]:
-        """Return what the reader says of all words, in order."""
+    def labels(
+        self, view: Opened, thresholds: Mapping[str, float] | None = None, asks: bool = False
+    ) -> list[Labelled]:
+        """Return what the reader says of all words, in order; `asks` as for `read`."""
         least = {**self._reader.thresholds, **(thresholds or {})}
         found, pieces = view.parted, self._reader.pieces
         runs = encode_runs(found, pieces)
         encoded = encode_view(found.view, pieces)
-        read = self._reader.read(encoded, [(run.ids, run.firsts) for run in runs])
+        ask, slots, shown = self._ask(found.view) if asks else (None, {}, {})
+        read = self._reader.read(encoded, [(run.ids, run.firsts) for run in runs], ask)
         words = [(found.gaps[n] + w.start, found.gaps[n] + w.end) for n, w in found.view.words]
-        said = _decided(words, [True] * len(words), read.visible, least, True)
+        said = [
+            self._with_needed(word, read.needed, shown.get(number))
+            for number, word in enumerate(
+                _decided(words, [True] * len(words), read.visible, least, True)
+            )
+        ]
         written = [
             run.written[word.start : word.end]
             for run, its in zip(found.runs, runs, strict=True)
             for word in its.words
         ]
         listed = iter(are_listed(written))
-        for start, run, its, scores in zip(found.starts, found.runs, runs, read.runs, strict=True):
+        each_run = zip(found.starts, found.runs, runs, read.runs, strict=True)
+        for number, (start, run, its, scores) in enumerate(each_run):
             places = [(start + w.start, start + w.end) for w in its.words]
             known = [next(listed) for _ in places]
             ends = [*its.firsts, len(its.ids)][1:]
@@ -214,8 +245,34 @@ class Detector:
                     _decided(places, known, scores, least, False), its.firsts, ends, strict=True
                 )
             ]
-            said += _whole(run.written, start, decided)
+            said += [
+                self._with_needed(word, read.needed, slots.get(number))
+                for word in _whole(run.written, start, decided)
+            ]
         return sorted(said)
+
+    def _ask(self, view: View) -> tuple[Ask | None, dict[int, int], dict[int, int]]:
+        """Return what the user wrote of a view, and the rows of its slots and visible words.
+
+        None where nothing tells a request: a language without a list, or a long document.
+        """
+        own = asked(view)
+        encoded = encode_view(own.view, self._reader.pieces)
+        if view.language is None or len(encoded.ids) > MOST_ASKED:
+            return None, {}, {}
+        slots = {number: row for row, number in enumerate(own.slots)}
+        shown = {number: len(slots) + row for row, number in enumerate(own.words)}
+        return Ask(encoded.ids, [*encoded.slots, *encoded.words]), slots, shown
+
+    def _with_needed(self, word: Labelled, odds: Floats, row: int | None) -> Labelled:
+        """Return a word with whether the request needs it: by its class and the state there."""
+        if row is None or word.kind not in ELIGIBLE:
+            return word
+        least, n = self._reader.least_needed, len(ELIGIBLE)
+        age, birth = (bool(odds[row, n + i] >= least[name]) for i, name in enumerate(TELLING))
+        needed = bool(odds[row, ELIGIBLE.index(word.kind)] >= least[word.kind])
+        is_birth = word.kind == "DATE" and birth
+        return word._replace(needed=needed and not is_birth, age=word.kind == "NUMBER" and age)
 
 
 def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:
@@ -328,9 +385,21 @@ def _joined(text: str, said: Sequence[Labelled], taken: Sequence[tuple[int, int]
                 score=max(before.score, word.score),
                 visible=before.visible and word.visible,
             )
+            if before.visible and not word.visible:  # its first hidden word decides
+                found[-1] = found[-1]._replace(needed=word.needed, age=word.age)
             n_words += 1
         elif word.kind is not None:
-            found.append(Finding(word.start, word.end, word.kind, word.score, word.visible))
+            found.append(
+                Finding(
+                    word.start,
+                    word.end,
+                    word.kind,
+                    word.score,
+                    word.visible,
+                    word.needed,
+                    word.age,
+                )
+            )
             n_words = 1
         last = word
     return found
@@ -352,6 +421,57 @@ def _with_signs(view: Opened, number: Finding, least: int) -> Finding:
     if overlapping(closed, number.end, end):
         end = number.end
     return number._replace(start=start, end=end)
+
+
+class Asked(NamedTuple):
+    """What a user wrote of a view, with the numbers of its slots and words in the whole view."""
+
+    view: View
+    slots: tuple[int, ...]
+    words: tuple[int, ...]
+
+
+def asked(view: View) -> Asked:
+    r"""Return what of a view the user wrote.
+
+    Example:
+        >>> view = opened('Ask Qvarn: "does Zorb pay?" today').parted.view
+        >>> asked(view).view.shown, asked(view).slots
+        (('Ask ', ':  today'), (0,))
+    """
+    flat = _SLOT.join(view.shown)
+    foreign = [match.span() for match in _FOREIGN.finditer(flat)]
+    if not foreign:
+        return Asked(view, tuple(range(len(view.slots))), tuple(range(len(view.words))))
+    bases = [0]
+    for stretch in view.shown[:-1]:
+        bases.append(bases[-1] + len(stretch) + 1)
+    places = [base - 1 for base in bases[1:]]
+    words = [(bases[n] + w.start, bases[n] + w.end) for n, w in view.words]
+    shown, slots = [""], []
+    kept: list[int] = []
+    its: list[tuple[int, Word]] = []
+    number = at = 0
+    for start, end in outside(foreign, 0, len(flat)):
+        while at < len(places) and places[at] < start:
+            at += 1
+        low = start
+        for place in [*(p for p in places[at:] if p < end), end]:
+            while number < len(words) and words[number][0] < low:
+                number += 1
+            while number < len(words) and words[number][1] <= place:
+                shift = len(shown[-1]) - low
+                its.append((len(shown) - 1, Word(*(each + shift for each in words[number]))))
+                kept.append(number)
+                number += 1
+            shown[-1] += flat[low:place]
+            if place < end:
+                slots.append(at)
+                shown.append("")
+                at += 1
+            low = place + 1
+    own = View(tuple(shown), tuple(view.slots[i] for i in slots), tuple(its), view.language)
+    return Asked(own, tuple(slots), tuple(kept))
 
 
 class EncodedView(NamedTuple):

@@ -38,13 +38,15 @@ _OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 _KINDS = "|".join(
     kind.replace("_", r"\\?_") for kind in sorted({*CLASSES, *KINDS, "TEXT"}, key=len, reverse=True)
 )
-_NAME = rf"(?:{_KINDS})(?:\\?_[0-9]+){{1,3}}"
+_NAME = rf"(?:{_KINDS})(?:\\?_[0-9]+){{1,3}}(?::[a-z]{{4,8}})?"
 SPELLED = re.compile(
     rf"(?i:<{_NAME}>|\\<{_NAME}\\>|&lt;{_NAME}&gt;|%3C{_NAME}%3E|"
     rf"&#(?:0{{0,5}}60|x0{{0,5}}3c);{_NAME}&#(?:0{{0,5}}62|x0{{0,5}}3e);)|\[{_NAME}\]|\\\[{_NAME}\\\]"
 )
 """A placeholder of a known kind as an API may spell it: escaped, in brackets, in lower case."""
-_LITERAL = re.compile(rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,3}}>|{SPELLED.pattern}")
+_LITERAL = re.compile(
+    rf"<[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+){{1,3}}(?::[a-z]{{4,8}})?>|{SPELLED.pattern}"
+)
 _LITERAL_IN_CODE = re.compile(
     rf"{_LITERAL.pattern}|"
     rf"(?<![^\W_])(?:{'|'.join([*CLASSES, *KINDS, 'TEXT'])})(?:_[0-9]+)+(?![^\W_])"
@@ -71,13 +73,15 @@ class Document:
     Attributes:
         text: all of it. declared: stretches that are public, as offsets. taken: what is hidden as a
             whole: identifiers, listed phrases, what reads as a released value. Both ascending,
-            apart from each other. is_read: a detector reads the rest.
+            apart from each other. is_read: a detector reads the rest. asks: it says of each thing
+            too whether the request needs it.
     """
 
     text: str = field(repr=False)
     declared: Offsets
     taken: tuple[Unit, ...]
     is_read: bool
+    asks: bool = False
 
     @property
     def spans(self) -> list[Span]:
@@ -93,6 +97,7 @@ def document(
     identifiers: Sequence[Span] = (),
     detector: Detector | None = None,
     owner: str = "",
+    asks: bool = False,
 ) -> Document:
     """Find what is hidden or shown in a text whatever it says.
 
@@ -101,6 +106,7 @@ def document(
         keep: phrases that the caller declares public wherever they occur as whole words.
         identifiers: (start, end, kind) of what is known to be one, ascending, apart.
         detector: remembers what was found. owner: for whom, apart from all others.
+        asks: a person wrote the text, and the policy lets leave what the request needs.
 
     Raises:
         PolicyError: the text holds refused words or patterns.
@@ -125,7 +131,7 @@ def document(
             if unit is None and not shown and policy.is_sensitive(text[begin:end])
         ]
         taken = sorted([*taken, *listed], key=lambda unit: unit.start)
-    return Document(text, declared, tuple(taken), is_read)
+    return Document(text, declared, tuple(taken), is_read, asks and is_read)
 
 
 def _with_phrases(
@@ -271,11 +277,12 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
         return None
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
     source = f"reader {kind} {finding.score:.2f}"
+    needed = finding.needed and kind in policy.left
     concept = concept_of(kind, written) if kind in policy.drawn else None
     if concept is None or is_adjective(written):
         kind = UNKNOWN if kind == FACT else kind
-        return Unit(start, end, written, kind, False, found=source)
-    return Unit(start, end, written, kind, opens, concept=concept, found=source)
+        return Unit(start, end, written, kind, False, "prose", "", source, needed, finding.age)
+    return Unit(start, end, written, kind, opens, "prose", concept, source, needed)
 
 
 def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Article, ...]:

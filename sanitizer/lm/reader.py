@@ -9,8 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ ELIGIBLE = (
     "PLACE MONEY DATE NUMBER CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME OCCUPATION FAMILY"
 ).split()
 """Classes of what a request may need."""
+TELLING = ("AGE", "BIRTH")
+"""What a number or date may be besides: somebody's age, a date of birth."""
 GENDERS = "fmp"
 """Grammatical gender of a person, or several: feminine, masculine, plural."""
 BEGIN, END = 0, 2
@@ -43,7 +46,8 @@ ROW, ROW_MARGIN = 32, 4
 WIDTHS = (4, 8, 16, 32)
 CELLS = 64
 """Pieces of a row, and of all rows of one call: a call has a fixed shape, whatever is hidden."""
-POSITIONS = 511
+POSITIONS = 2 * MARGIN + STEP + ROW
+"""The last position that a window of a view, or a run in it, can have."""
 _ABSENT = np.float32(-1e4)
 
 
@@ -65,7 +69,8 @@ class Read(NamedTuple):
 
     Attributes:
         visible: scores of the visible words. runs: of each run, the scores of its words.
-        needed: float32 [n_slots, n_eligible], log odds that a request needs what is there.
+        needed: float32 [n_asked, n_eligible + n_telling], log odds that the request needs what is
+            there, by its class, and of what else it is.
     """
 
     visible: Scores
@@ -73,17 +78,34 @@ class Read(NamedTuple):
     needed: Floats
 
 
+class Ask(NamedTuple):
+    """What the user wrote of a view.
+
+    Attributes:
+        ids: its tokens. places: of those of which is asked whether the request needs them.
+    """
+
+    ids: Sequence[int]
+    places: Sequence[int]
+
+
 class Reader(Protocol):
-    """Scores of the words of a document."""
+    """Scores of the words of a document.
+
+    Attributes:
+        least_needed: class -> log odds from which the request needs a thing; and of TELLING.
+    """
 
     sha256: str
     thresholds: dict[str, float]
+    least_needed: dict[str, float]
     pieces: PlacedPieces
 
     def read(
         self,
         view: tuple[Sequence[int], Sequence[int], Sequence[int]],
         runs: Sequence[tuple[Sequence[int], Sequence[int]]],
+        ask: Ask | None = None,
     ) -> Read:
         """Read one document.
 
@@ -91,6 +113,7 @@ class Reader(Protocol):
             view: tokens of the view, places of its slots, places of its visible words.
             runs: of each slot, tokens of the run (none for an identifier), and the place of the
                 first token of each of its words.
+            ask: what the user wrote of it; read by itself. None: nothing is asked.
 
         Raises:
             ModelError: the model failed.
@@ -154,6 +177,8 @@ class OnnxReader:
         self._positions: Floats = added[None, :-2] + added[-2:, None]  # of the view, and of runs
         self._view = session(folder / "view.onnx", threads)
         self._runs = session(folder / "runs.onnx", threads)
+        self.least_needed = {k: float(v) for k, v in manifest.data.get("needed", {}).items()}
+        self._folder, self._threads = folder, threads
 
     def _embedded(
         self, ids: Sequence[int] | NDArray[np.int64], positions: NDArray[np.int64], own: int
@@ -171,23 +196,21 @@ class OnnxReader:
         self,
         view: tuple[Sequence[int], Sequence[int], Sequence[int]],
         runs: Sequence[tuple[Sequence[int], Sequence[int]]],
+        ask: Ask | None = None,
     ) -> Read:
         """See `Reader.read`."""
         view_ids, slots, words = view
         ids = [BEGIN, *view_ids, END]
         n_scores = 1 + len(CLASSES) + 1 + len(GENDERS)
         seen = np.zeros((len(words), n_scores), np.float32)
-        needed = np.zeros((len(slots), len(ELIGIBLE)), np.float32)
+        states: list[Floats] = []
         told = [np.zeros((len(firsts), n_scores), np.float32) for _, firsts in runs]
         word_at, slot_at = (np.asarray(each, np.int64) + 1 for each in (words, slots))
-        for low, high, first, end in windows_of(len(ids)):
-            places = np.minimum(POSITIONS, 2 + np.arange(high - low))
-            vectors = self._embedded(ids[low:high], places, 0)
-            scores, needs, keys, values = self._run(self._view, {"vectors": vectors})
+        for low, first, end, (scores, its, keys, values) in self._viewed(ids):
+            states.append(its[first - low : end - low])
             inside = (word_at >= first) & (word_at < end)
             seen[inside] = scores[word_at[inside] - low]
             here = (slot_at >= first) & (slot_at < end)
-            needed[here] = needs[slot_at[here] - low]
             rows = [
                 _Row(
                     number, begin, runs[number][0][begin:stop], decides, int(slot_at[number]) - low
@@ -198,7 +221,29 @@ class OnnxReader:
             ]
             self._read_rows(rows, keys, values, [firsts for _, firsts in runs], told)
             report(end, len(ids))
+        needed = np.zeros((0, len(ELIGIBLE) + len(TELLING)), np.float32)
+        if ask is not None and ask.places:
+            if list(ask.ids) != list(view_ids):
+                states = self.states(ask.ids)
+            (odds,) = self._run(self._needed, {"states": np.concatenate(states)})
+            needed = odds[np.asarray(ask.places, np.int64) + 1]
         return Read(_parted(seen), [_parted(each) for each in told], needed)
+
+    @cached_property
+    def _needed(self) -> Any:
+        return session(self._folder / "needed.onnx", self._threads)
+
+    def _viewed(self, ids: Sequence[int]) -> Iterator[tuple[int, int, int, list[Floats]]]:
+        """Yield the windows of a view: where it begins, what is decided, what the graph says."""
+        for low, high, first, end in windows_of(len(ids)):
+            places = np.minimum(POSITIONS, 2 + np.arange(high - low))
+            vectors = self._embedded(ids[low:high], places, 0)
+            yield low, first, end, self._run(self._view, {"vectors": vectors})
+
+    def states(self, ids: Sequence[int]) -> list[Floats]:
+        """Return the last states of a view's tokens and of those around them, by windows."""
+        windows = self._viewed([BEGIN, *ids, END])
+        return [states[first - low : end - low] for low, first, end, (_, states, *_) in windows]
 
     def _read_rows(
         self,

@@ -150,7 +150,7 @@ class ClassDraws:
         Args:
             kind: name of a list (`sanitizer.detect.list_of`).
             concept: what the thing is called; any text.
-            taken: names that may not come out: earlier stand-ins, and words of public text.
+            taken: names that may not come out: earlier stand-ins, and what left as it is.
 
         Returns:
             A member of the class; None if too few are left, which is public.
@@ -165,7 +165,8 @@ class ClassDraws:
     ) -> tuple[NDArray[np.intp], Weights | None]:
         """Return the outputs of a draw, as numbers of members, and their exact weights."""
         known, mechanism = self._class(kind), self.mechanism
-        gone = frozenset(i for i, member in enumerate(known.members) if member in taken)
+        names = {name.lower() for name in taken}
+        gone = frozenset(i for i, member in enumerate(known.members) if member.lower() in names)
         design = self._design(kind, known, gone)
         outputs = design.outputs
         if len(outputs) < 2:

@@ -11,7 +11,7 @@ import re
 import threading
 from bisect import bisect_right
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from sanitizer.answers.alignment import Piece
+from sanitizer.answers.asking import NEED, NOTE, Need, needs_of
 from sanitizer.answers.extractors import (
     AnswerContext,
     AnswerStream,
@@ -37,6 +38,7 @@ from sanitizer.errors import NotCertified
 from sanitizer.lm.loading import Models
 from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.engines import LoadedModels, WordMechanism, draw, load_models
+from sanitizer.pipeline.leaving import decide, leave
 from sanitizer.pipeline.masked_text import MaskedText
 from sanitizer.pipeline.record import (
     Settings,
@@ -50,7 +52,7 @@ from sanitizer.pipeline.surrogates import APART, KnownIdentifiers, again, count_
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import VALUES, Record, SanitizedText
 from sanitizer.storage.budget import Budget, Charge
-from sanitizer.storage.table import Originals, Wanted
+from sanitizer.storage.table import Originals, Row, Wanted
 from sanitizer.storage.vault import Vault, message_key
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import DeclaredText
@@ -232,7 +234,8 @@ class Conversation:
         self._prompts = RecentPrompts()
         self._sent: deque[str] = deque(maxlen=MAX_SENT)
         self._results: deque[SanitizedText] = deque(maxlen=MAX_SENT)
-        self._quotes = False
+        self._quotes = self._has_tools = False
+        self._tools = f"tools/{conversation.rpartition('/')[2]}"
 
     def derive(
         self,
@@ -348,7 +351,29 @@ class Conversation:
             )
         spans = self._known_spans(text.text, role)
         policy, detector, name = settings.policy, self.detector(), self.conversation
-        return document(text.text, policy, text.declared, text.keep, spans, detector, name)
+        # The values of a template are no request.
+        asks = bool(policy.left) and role == "user" and not text.declared
+        return document(text.text, policy, text.declared, text.keep, spans, detector, name, asks)
+
+    def declares_tools(self) -> None:
+        """Note that a request declared tools: programs write in role "user" from now on.
+
+        It holds for all conversations of the same holder of a key.
+
+        Raises:
+            VaultError: the vault cannot be written.
+        """
+        if self.settings.policy.left and not self._has_tools:
+            with self._tables.edit(self._tools) as table:
+                table.hide(Wanted("TEXT", "tools"))
+            self._has_tools = True
+
+    def _is_typed(self) -> bool:
+        """Return True if a person writes in role "user", as far as can be told."""
+        if self.settings.policy.roles.get("user") == "typed":
+            return True
+        self._has_tools = self._has_tools or bool(self._tables.originals(self._tools))
+        return not self._has_tools
 
     def recalled(self, document: Document) -> Reading | None:
         """Return what was read in this text before: a chat sends its whole history each time."""
@@ -359,16 +384,20 @@ class Conversation:
 
     def _reading_key(self, document: Document) -> bytes:
         least = sorted(self.settings.policy.thresholds.items())
-        of = (self.conversation, document.text, document.spans, document.declared, least)
-        return self._loader.detector().key("reading", *of)
+        of = (self.conversation, document.text, document.spans, document.declared, document.asks)
+        return self._loader.detector().key("reading", *of, least)
 
     def view(self, document: Document) -> Opened:
         """Part a text into its view, which everybody may see, and hidden runs; raise ModelError."""
         return opened(document.text, document.spans, document.declared)
 
-    def read(self, view: Opened) -> list[Labelled]:
-        """Return the class of each word, each run read in sight of the view; raise ModelError."""
-        return self._loader.detector().labels(view, self.settings.policy.thresholds)
+    def read(self, view: Opened, asks: bool = False) -> list[Labelled]:
+        """Return the class of each word, each run read in sight of the view; raise ModelError.
+
+        Args:
+            asks: also say whether the request needs it, in sight of what the user wrote alone.
+        """
+        return self._loader.detector().labels(view, self.settings.policy.thresholds, asks)
 
     def entities(self, document: Document, view: Opened, words: Sequence[Labelled]) -> Reading:
         """Join the words of one class to entities, and remember where they stand."""
@@ -405,15 +434,21 @@ class Conversation:
         policy, mechanism = settings.policy, settings.mechanism
         place = APART if role == APART else ""
         n_new, values = 0, []
+        decided: Sequence[Row] = ()
+        may_leave = any(unit.needed for unit in private.units) and self._is_typed()
         if private.units:
             with self._tables.edit(self.conversation) as table:
+                if policy.left:
+                    private = leave(table, private, policy, may_leave)
                 if draws is not None:
                     n_new = count_draws(table, private, policy, place)
                 if n_new and charges is not None:
                     charges.reserve(0, settings.cost(n_new), mechanism.certified)
                     charges.start_drawing()
                 values = surrogates(table, text, private, policy, source, place, draws, n_new)
-        return MaskedText(text, private, values, pieces, mechanism.consistent, n_new)
+                if role == "user" and table.decided:
+                    decided = table.decided.get(self._need_key(text), ())
+        return MaskedText(text, private, values, pieces, mechanism.consistent, n_new, decided)
 
     def record(self, masked: MaskedText) -> Record:
         """State what was replaced in a text of which no words were drawn, and what that costs."""
@@ -435,7 +470,8 @@ class Conversation:
         reading = None
         if document.is_read:
             found, least = self._loader.detector(), self.settings.policy.thresholds
-            reading = found.read(document.text, document.taken, document.declared, least)
+            args = document.text, document.taken, document.declared, least, document.asks
+            reading = found.read(*args)
         private = self.policy(document, reading, role)
         return self.surrogates(document.text, private, role, source, None)
 
@@ -605,12 +641,13 @@ class Conversation:
         pieces = pieces_of(sent, restored, [self.restorer()])
         self.remember([Passage(role, sent, restored, pieces, place=-1)])
 
-    def restorer(self, prompts: Sequence[SanitizedText] = ()) -> Restorer:
+    def restorer(self, prompts: Sequence[SanitizedText] = (), capitals: bool = False) -> Restorer:
         """Return a restorer of the identifiers that the vault holds now; raise VaultError.
 
         Args:
             prompts: what was sent for certain, however long ago: its links may be restored. If the
                 last one was a conversation of its own, that one's identifiers are restored.
+            capitals: of names that were typed in lower case, where the answer is prose.
         """
         own = prompts[-1] if prompts and prompts[-1].conversation else None
         originals = self.vault.originals(own.conversation if own else self.conversation)
@@ -620,7 +657,40 @@ class Conversation:
         sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
         # Nothing is held back for a formula where an API was told of none.
         computes = self._computes(prompts) and any(map(_HAS_VALUE.match, originals))
-        return Restorer(originals, Links(sent) if guarded else None, computes=computes)
+        links = Links(sent) if guarded else None
+        return Restorer(originals, links, computes=computes, capitals=capitals)
+
+    def needs(self, answer: str) -> tuple[Need, ...]:
+        """Return what an answer asks for that a person may let leave; raise VaultError."""
+        left = self.settings.policy.left
+        if not (left and self._is_typed()):
+            return ()
+        return tuple(needs_of(answer, self.vault.originals(self.conversation), left))
+
+    def decide(self, text: str, needs: Sequence[Need], chosen: Collection[str]) -> bool:
+        """Keep what a person lets leave of what an answer to a text asked for.
+
+        Returns:
+            True if something is released: the same text, sanitized again, ends with it.
+        """
+        with self._tables.edit(self.conversation) as table:
+            return decide(table, self._need_key(text), needs, chosen, self.settings.policy)
+
+    @staticmethod
+    def _need_key(text: str) -> str:
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def note(self, texts: Sequence[SanitizedText] | None = None) -> str:
+        """Return what an API must be told of placeholders, "" where nothing is hidden.
+
+        Args:
+            texts: what a request holds; default the latest texts of the conversation.
+        """
+        policy, shown = self.settings.policy, self._results if texts is None else texts
+        hidden = {each.kind for text in shown for each in text.replacements}
+        if not (policy.wire.note and any(map(str.isupper, hidden))):
+            return ""
+        return NOTE.format(NEED if policy.left & hidden and self._is_typed() else "")
 
     def instruction(self, prompts: Sequence[SanitizedText] | None = None) -> str:
         """Return what an API must be told to calculate with hidden values, or "".

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sanitizer.detect.units import reads_as
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.results import Replacement
+from sanitizer.storage.table import RELEASED, Row
 from sanitizer.text.words import Segmented, Unit, article_for, cased, folded
 
 _NO_IDS: NDArray[np.int64] = np.array([], dtype=np.int64)
@@ -39,6 +40,7 @@ class MaskedText:
         pieces: tokenizer of the masked model; None if no word is drawn by its context.
         consistent: equal words share one draw.
         n_new: how many of the surrogates were drawn within their classes for this text.
+        decided: what an answer to it asked for, as a person decided.
 
     Attributes:
         cuts: what is replaced, ascending.
@@ -60,9 +62,10 @@ class MaskedText:
         pieces: WordPieces | None,
         consistent: bool,
         n_new: int = 0,
+        decided: Sequence[Row] = (),
     ) -> None:
         self.text, self.segmented, self.surrogates = text, segmented, tuple(surrogates)
-        self.n_new = n_new
+        self.n_new, self.decided = n_new, tuple(decided)
         self._pieces = pieces
         units = segmented.units
         cuts = [Cut(unit.start, unit.end, i, unit.kind) for i, unit in enumerate(units)]
@@ -145,7 +148,8 @@ class MaskedText:
             at = end
             length += len(value)
         written.append(self.text[at:])
-        return "".join(written), tuple(replacements)
+        told = [f"{r.value} = {r.original}" for r in self.decided if r.place == RELEASED]
+        return "\n".join(["".join(written), *told]), tuple(replacements)
 
     def original_ids(self) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
         """Return the tokens of the ORIGINAL text, and where each word begins and ends in them.

@@ -15,7 +15,7 @@ from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.dyntext import DynText
 from sanitizer.results import Record
 from sanitizer.storage.ledger import as_printed
-from sanitizer.storage.table import same_things
+from sanitizer.storage.table import RELEASED, same_things
 from sanitizer.text.policy import Policy
 
 BOUND_DELTA = 1e-6
@@ -147,6 +147,12 @@ DRAWN_BY_CLASS = Terms(
     "together only: m drawn ones with m times epsilon_per_unit",
 )
 """Terms of a text in which some classes of things are drawn, others went to the vault."""
+
+LEFT_AS_NEEDED = (
+    "; what left as it is because the request needs it, and that the request does; what an answer "
+    "asked for, released or not"
+)
+"""What is not protected as well where something was left."""
 
 DECLARED = ", and what the caller declared public: templates, phrases, roles"
 """What is public as well where text was declared."""
@@ -318,7 +324,14 @@ def detected_record(
         detector=policy.detector,
         language=masked.segmented.language,
         n_things=len(set(same_things([text[cut.start : cut.end] for cut in masked.cuts]).values())),
+        left=(
+            *(unit.kind for unit in masked.segmented.left),
+            *(row.kind for row in masked.decided if row.place == RELEASED),
+        ),
+        asked=tuple(f"{row.place} {row.kind}" for row in masked.decided),
     )
+    if record.left or record.asked:
+        record = replace(record, not_protected=record.not_protected + LEFT_AS_NEEDED)
     if not policy.drawn:
         return record
     mechanism, known = settings.mechanism, {value.lower() for value in drawn}

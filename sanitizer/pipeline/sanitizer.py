@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sanitizer.answers.asking import Need
 from sanitizer.answers.extractors import (
     AnswerStream,
     AsyncAnswerStream,
@@ -37,7 +39,7 @@ from sanitizer.pipeline.record import Settings
 from sanitizer.privacy.cape import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source, secret_key
-from sanitizer.results import FactWarning, SanitizedText
+from sanitizer.results import FactWarning, Left, SanitizedText
 from sanitizer.storage.budget import LocalBudget, budget_for
 from sanitizer.storage.ledger import Budgets, Scope
 from sanitizer.storage.vault import MemoryVault, Vault
@@ -47,6 +49,7 @@ from sanitizer.text.prompt import DeclaredText
 if TYPE_CHECKING:
     from sanitizer.corrections.memory import Corrections
 
+_LOG = logging.getLogger("sanitizer")
 MAX_BATCH_TEXTS = 64
 """Most texts that `sanitize_stream` charges and draws together."""
 
@@ -246,7 +249,7 @@ class Sanitizer:
                 entities = stages.recalled(document)
                 if entities is None and document.is_read:
                     view = stages.view(document)
-                    words = stages.read(view)
+                    words = stages.read(view, document.asks)
                     entities = stages.entities(document, view, words)
                 private = stages.policy(document, entities, role)
                 masked = stages.surrogates(document.text, private, role, source, charges)
@@ -259,7 +262,11 @@ class Sanitizer:
             record = stages.record(masked)
             charges.settle(0, released=True)
         warnings = tuple(FactWarning(begin, end) for begin, end in private.facts)
-        return inner.prompted(SanitizedText(rendered, replacements, record, warnings), role)
+        left = tuple(Left(each.start, each.end, each.kind) for each in masked.segmented.left)
+        result = SanitizedText(rendered, replacements, record, warnings, left)
+        if left and self.policy.wire.ask == "warn":
+            _LOG.info("left as the request needs it: %s", ", ".join(record.left))
+        return inner.prompted(result, role)
 
     def sanitize_batch(
         self,
@@ -473,22 +480,21 @@ class Sanitizer:
 
     @property
     def instruction(self) -> str:
-        """What an API must be told for its answers to calculate with hidden values.
+        """What an API must be told of placeholders, and how to calculate with hidden values.
 
-        It is empty until amounts, dates or quantities of a text are hidden (always, or never, with
-        `formulas` under `[wire]` of the policy), and otherwise always the same. Wrapped clients and
-        the proxy send it along; who sends texts otherwise puts it into the system prompt, or behind
-        the text.
+        It is empty until something is hidden. Wrapped clients and the proxy send it along; who
+        sends texts otherwise puts it behind the text. Of formulas it speaks where the policy has
+        them (`formulas` under `[wire]`; "guarded") and amounts, dates or quantities are hidden.
 
         Example:
-            >>> sanitizer = Sanitizer(policy="deidentify")
+            >>> sanitizer = Sanitizer(policy="guarded")
             >>> prompt = sanitizer.sanitize("Total: Quill paid £1,250.00, and Marsh paid £980.50.")
             >>> "write a formula" in sanitizer.instruction
             True
             >>> sanitizer.restore("{{= <MONEY_1> + <MONEY_2> }}", prompt)
             '£2,230.50'
         """
-        return self.inner.instruction()
+        return "\n\n".join(filter(None, [self.inner.note(), self.inner.instruction()]))
 
     def restore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in place of the values released for them.
@@ -517,6 +523,46 @@ class Sanitizer:
         if not isinstance(answer, str):
             raise TypeError(f"answer must be a str, got {type(answer).__name__}")
         return self.inner.restore(answer, prompt)
+
+    def needs(self, answer: str) -> tuple[Need, ...]:
+        """Return what an answer asks for: it wrote `[need <CONDITION_1>]` for a hidden value.
+
+        Empty where the policy lets nothing leave (`guarded`), and of what was drawn.
+
+        Raises:
+            VaultError: the vault cannot be read.
+
+        Example:
+            >>> sanitizer = Sanitizer()
+            >>> prompt = sanitizer.sanitize("Elena wrote to us about her 1200 euros.")
+            >>> money = next(each for each in prompt.replacements if each.kind == "MONEY")
+            >>> needs = sanitizer.needs(f"[need {money.replacement}]")
+            >>> [each.kind for each in needs]
+            ['MONEY']
+            >>> text = "Elena wrote to us about her 1200 euros."
+            >>> sanitizer.release(text, needs, [money.replacement]).text.endswith("1200 euros")
+            True
+        """
+        return self.inner.needs(answer)
+
+    def release(
+        self, text: str | DeclaredText, needs: Sequence[Need], chosen: Collection[str]
+    ) -> SanitizedText:
+        """Return a text that ends with what a person lets leave; what was sent before stays in it.
+
+        Ask a person: each decision, a refusal included, is in the record and ends the claim for
+        what it is about. A text is decided once, and two things of a conversation leave at most.
+
+        Args:
+            text: the original that was answered. needs: what the answer asked for.
+            chosen: placeholders that may leave.
+
+        Raises:
+            SanitizerError: as `sanitize`.
+        """
+        given = DeclaredText.of(text)
+        self.inner.decide(given.text, needs, chosen)
+        return self.sanitize(given)
 
     def restored_stream(
         self, pieces: Iterable[str], prompt: Answered | None = None

@@ -121,6 +121,7 @@ def surrogates(
     names = Names(text, segmented, natural) if natural else None
     coded = {unit.text for unit in hidden if unit.form == "quoted"}
     earlier = set(table.kinds(coded)) if coded else set()
+    gone = {*table.drawn, *table.left}
     values: dict[int, str] = {}
     for i in _names_first(wanted):
         each = wanted[i]
@@ -129,8 +130,9 @@ def surrogates(
             number, made = table.number(each), None
             if n_draws and draws is not None and (concept := concepts.get(each[:2])):
                 n_draws -= 1
-                made = draws.draw(list_of(each.kind, concept), concept, table.drawn, source)
+                made = draws.draw(list_of(each.kind, concept), concept, gone, source)
                 made = None if made is None else Drawn(made, draws.epsilon)
+                gone |= {made} if made else set()
             elif names is not None:
                 made = names.draw(each.kind, each.original, table.originals.marks, source)
             value = table.assign(each, made or plain(table, each, number, policy.style, source))

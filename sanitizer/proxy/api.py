@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import traceback
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -390,7 +391,7 @@ class Api:
 
     async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
         body = await begun.whole()
-        content_type = begun.content_type
+        content_type, needs = begun.content_type, Counter[str]()
         if begun.status >= 300 and "json" not in content_type:
             # An error page of something before the API, whose text no client could read.
             message = f"the upstream answered with status {begun.status} and no JSON"
@@ -398,10 +399,17 @@ class Api:
             restored = json.dumps(failure.document(call.endpoint)).encode()
             content_type = "application/json"
         else:
-            restored = await self.workers.run(
-                len(body), lambda: exchange.response(begun.status, begun.content_type, body)
+            restored, needs = await self.workers.run(
+                len(body),
+                lambda: (
+                    exchange.response(begun.status, begun.content_type, body),
+                    Counter(need.kind for need in exchange.needs(body)),
+                ),
             )
         shown = [*to_client(begun.headers), *_record_headers(call, exchange)]
+        if needs:
+            told = ", ".join(f"{kind}={n}" for kind, n in sorted(needs.items()))
+            shown.append((b"sanitizer-needs", told.encode()))
         headers = [(b"content-type", content_type.encode("latin-1")), *shown]
         await answer(call.send, begun.status, restored, headers)
 

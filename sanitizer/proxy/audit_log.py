@@ -25,6 +25,7 @@ from sanitizer.wire.headers import WireRecord
 COUNTED = (
     *("charged", "certified", "mechanism", "n_texts", "n_units"),
     *("n_numbers", "n_identifiers", "n_drawn", "conversation_epsilon"),
+    *("n_warnings", "n_hints"),
 )
 _TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 

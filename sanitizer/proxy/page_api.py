@@ -366,7 +366,7 @@ class PageApi:
         """Return the routes of the page: its files, read once, and its endpoints."""
         asked = (self.settings, self.state, self.progress)
         drawn = (self.draft, self.preview, self.copy, self.send)
-        others = (self.models, self.restore, self.remember)
+        others = (self.models, self.restore, self.release, self.remember)
         return [
             *(_file(path) for path in sorted(PAGE.iterdir()) if path.suffix in _TYPES),
             *(Route(f"/page/{each.__name__}", each) for each in asked),
@@ -413,8 +413,9 @@ class PageApi:
     async def send(self, request: Request) -> Response:
         """Answer with the text of the preview, charged and sent, and what the model answered.
 
-        The text leaves alone, without what was sent before. Nothing is charged before an API
-        answers at the address and takes the key; what goes wrong later is told in `failed`.
+        The text leaves alone, with a note on placeholders, without what was sent before. Nothing is
+        charged before an API answers at the address and takes the key; what goes wrong later is
+        told in `failed`.
         """
         conversation, wish, given = await self._wish(request)
         _require(bool(wish.model), "name a model")
@@ -424,7 +425,7 @@ class PageApi:
             await api.models()
             shown = await self._workers.run(0, lambda: self._released(conversation, wish, True))
             try:
-                said, failed = await api.answer(wish.model, shown["text"])
+                said, failed = await api.answer(wish.model, shown["text"] + shown["note"])
             except UpstreamError as error:
                 said, failed = "", str(error)
             if said:
@@ -447,6 +448,20 @@ class PageApi:
         conversation, wish, _ = await self._wish(request)
         work = self._restorers.run(0, lambda: self._restored(conversation, wish))
         return await answered(work, request)
+
+    async def release(self, request: Request) -> Response:
+        """Let values leave, or keep them hidden, that the answer asks for."""
+        conversation, wish, given = await self._wish(request)
+        chosen = given.get("chosen")
+        fits = isinstance(chosen, list) and all(isinstance(each, str) for each in chosen)
+        _require(fits, "chosen must be a list of placeholders")
+
+        def decided() -> Json:
+            inner = self._sanitizers.charged(conversation, wish).inner
+            needs = inner.needs(wish.answer)
+            return {"released": inner.decide(wish.text, needs, chosen or ())}
+
+        return await answered(self._restorers.run(0, decided), request)
 
     async def remember(self, request: Request) -> Response:
         """Keep a phrase hidden or visible in every text to come, or forget it, on this machine."""
@@ -535,6 +550,7 @@ class PageApi:
         words = known_words(wish.text, result, policy, risk.expected)
         return result.as_dict() | {
             "replacements": replacements,
+            "note": f"\n\n{note}" if (note := paying.inner.note([result])) else "",
             "budget": {"spent": paying.spent, "left": paying.budget_left},
             "risk": risk.as_dict() | {"words": words},
         }
@@ -543,7 +559,7 @@ class PageApi:
         sanitizer = self._sanitizers.charged(conversation, wish)
         left = [each for _, each in self._of(conversation).left]
         restored = sanitizer.restore(wish.answer, left)
-        restorer = sanitizer.inner.answers.restorer(left)
+        restorer = sanitizer.inner.answers.restorer(left, capitals=True)
         parts = [(restored, None)] if restored.extracted else restorer.parts(wish.answer)[0]
         originals = restorer.originals
         return {
@@ -551,6 +567,7 @@ class PageApi:
             "notes": [{"told": told, "wrote": originals[told]} for told in originals.drawn],
             "words_stay": any(each.record.mechanism != "none" for each in left)
             and any(r.kind in WORD_KINDS for each in left for r in each.replacements),
+            "needs": [need._asdict() for need in sanitizer.needs(wish.answer)],
             "left": len(left),
         }
 

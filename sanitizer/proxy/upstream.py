@@ -28,10 +28,9 @@ from sanitizer.errors import UpstreamError
 from sanitizer.proxy.access import KEY_HEADERS, Headers, ProxySettings
 from sanitizer.urls import is_loopback
 from sanitizer.wire.endpoints import format_of
+from sanitizer.wire.event_streams import MAX_ANSWER
 from sanitizer.wire.headers import answer_headers, sent_headers
 
-MAX_ANSWER = 64_000_000
-"""Bytes of one answer that is not streamed."""
 CONNECT_SECONDS = 10.0
 SILENT = "the upstream was silent for too long"
 _NO_TYPE = ("Content-Type",)  # of a request without a body the library would state one

@@ -177,6 +177,7 @@ def decoded(plain: bytes, where: object) -> SanitizedText:
         VaultError: a version of this package with other fields wrote it.
     """
     text, replacements, record = json.loads(plain)
+    record = {k: tuple(v) if isinstance(v, list) else v for k, v in record.items()}
     try:
         return SanitizedText(text, tuple(Replacement(**r) for r in replacements), Record(**record))
     except TypeError:

@@ -28,6 +28,8 @@ MAX_CACHED_ENTRIES = 100_000
 """Most forms of things in all of those together, about a kilobyte each; one alone may be larger."""
 NATURAL = ("PERSON", "PLACE", "ORGANIZATION")
 """Classes whose things may have natural names as stand-ins, such as "Lena Okoro"."""
+LEFT, RELEASED, REFUSED = "left", "released", "refused"
+"""Places of the rows of things that left as they are; of what an API asked for, as was decided."""
 _PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_([1-9][0-9]{4})(?=_))?(?:_[0-9]+){1,3})>")
 
 
@@ -209,6 +211,8 @@ class Entries:
         numbers: kind -> the last number used.
         things: key -> thing.
         parts: word of a person's name -> the key of the only person with it, None if several have.
+        left: key -> class of the things that left as they are; "AGE" for an age.
+        decided: key of a message -> what an answer to it asked for, RELEASED or REFUSED.
         tag: number before those of placeholders that no other conversation has; 0 for none.
         floor: numbers up to it may be in use by conversations that were forgotten.
         used: released value -> original of what this edit found and assigned.
@@ -222,6 +226,8 @@ class Entries:
     numbers: Counter[str] = field(default_factory=Counter)
     things: dict[str, Thing] = field(default_factory=dict, repr=False)
     parts: dict[str, str | None] = field(default_factory=dict, repr=False)
+    left: dict[str, str] = field(default_factory=dict, repr=False)
+    decided: dict[str, list[Row]] = field(default_factory=dict, repr=False)
     tag: int = 0
     floor: int = 0
     used: dict[str, str] = field(default_factory=dict, repr=False)
@@ -238,6 +244,7 @@ class Entries:
         """Begin anew: nothing has a value, no number was used."""
         self.rows, self.values, self.originals = [], {}, Originals()
         self.numbers, self.things, self.parts = Counter(), {}, {}
+        self.left, self.decided = {}, {}
 
     @contextmanager
     def editing(self, make_room: Callable[[int], None]) -> Iterator[None]:
@@ -289,7 +296,7 @@ class Entries:
         if place not in self.values:
             self.make_room(1)
         if place not in self.values and not wanted.place and (thing := self._thing(wanted)):
-            value = self._again(thing, wanted.thing)
+            value = self._again(thing, wanted)
             if value is not None:
                 self.add(Row(*wanted, value, value.epsilon if isinstance(value, Drawn) else 0.0))
         if (found := self.values.get(place)) is None:
@@ -338,18 +345,21 @@ class Entries:
         whole = self.parts.get(wanted.thing) if wanted.kind == "PERSON" else None
         return self.things.get(wanted.thing) or self.things.get(whole or "")
 
-    def _again(self, thing: Thing, form: str) -> str | None:
+    def _again(self, thing: Thing, wanted: Wanted) -> str | None:
         """Return the value for another form of a thing; None if one must be made.
 
-        Args:
-            form: folded.
+        The first or last word of a person's name is named as that part of it.
         """
         if isinstance(thing.value, Drawn):
             return thing.value
         if thing.value in self.originals.names:
-            return self._name_again(thing, form)
+            return self._name_again(thing, wanted.thing)
         if (placeholder := _PLACEHOLDER.fullmatch(thing.value)) is None:
             return None
+        words = self.originals[thing.value].split()
+        ends = {words[-1]: "last", words[0]: "first"} if len(words) > 1 else {}
+        if thing.kind == "PERSON" and (part := ends.get(wanted.original)):
+            return f"<{placeholder[1]}:{part}>"
         return f"<{placeholder[1]}_{thing.n_forms + 1}>"
 
     def _name_again(self, thing: Thing, form: str) -> str | None:
@@ -366,8 +376,25 @@ class Entries:
         written = () if base is None else (base, base.upper(), base.lower())
         return next((each for each in written if each not in self.originals), None)
 
+    def leave(self, wanted: Wanted) -> None:
+        """Keep that a thing left as it is: nothing stands for it from now on.
+
+        Raises:
+            VaultError: the vault is full.
+        """
+        if wanted.thing not in self.left:
+            self.make_room(1)
+            self.add(Row(*wanted[:3], LEFT, wanted.original, 0.0))
+
     def add(self, row: Row) -> None:
         self.rows.append(row)
+        if row.place == LEFT:
+            wanted = Wanted(*row[:3])
+            self.left |= dict.fromkeys((wanted.thing, same_thing(row.original)), row.kind)
+            return
+        if row.place in (RELEASED, REFUSED):
+            self.decided.setdefault(row.key, []).append(row)
+            return
         value = Drawn(row.value, row.epsilon) if row.epsilon else row.value
         self.values[row.original, row.place] = value
         # A drawn thing may be read as a name at a later place: its first form stays.

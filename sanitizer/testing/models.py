@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sanitizer.lm.causal import DEFAULT_CAUSAL_MODEL
 from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.lm.masked import DEFAULT_MASKED_MODEL, read_settings
-from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS, Read, Scores
+from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS, TELLING, Ask, Read, Scores
 from sanitizer.lm.tokens import ByteTokens, PlacedPieces
 from sanitizer.lm.word_vectors import PieceTable, WordTable
 
@@ -96,11 +96,13 @@ class ToyReader:
         words: word -> its class instead, whether it is hidden or visible; None for no class.
 
     Attributes:
-        words: as given.
+        words: as given. needs: classes of what every request needs; "AGE": every number is an age.
     """
 
     sha256 = "toy reader"
     thresholds = dict.fromkeys([*CLASSES, "unknown", "visible", "alone"], 0.5)
+    least_needed = dict.fromkeys([*ELIGIBLE, *TELLING], 0.5)
+    needs: Collection[str] = ()
 
     def __init__(
         self, kind: str | None = "PERSON", words: Mapping[str, str | None] | None = None
@@ -112,6 +114,7 @@ class ToyReader:
         self,
         view: tuple[Sequence[int], Sequence[int], Sequence[int]],
         runs: Sequence[tuple[Sequence[int], Sequence[int]]],
+        ask: Ask | None = None,
     ) -> Read:
         """Return the scores of the class that each word has."""
         ids, slots, words = view
@@ -124,7 +127,8 @@ class ToyReader:
             whole = found if len(found) == len(firsts) else [""] * len(firsts)
             told.append(_scores([self.words.get(word, self._kind) for word in whole]))
             told[-1].begins[:1] = 1.0
-        needed = np.zeros((len(slots), len(ELIGIBLE)), np.float32)
+        asked = [float(kind in self.needs) for kind in (*ELIGIBLE, *TELLING)]
+        needed = np.array([asked] * len(ask.places if ask else ()), np.float32)
         return Read(_scores([self.words.get(word) for word in shown]), told, needed)
 
     def _word(self, ids: Sequence[int]) -> str:

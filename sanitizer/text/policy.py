@@ -20,7 +20,7 @@ from sanitizer.privacy.dyntext import DynText
 from sanitizer.text.prompt import Phrases
 from sanitizer.text.words import straight, without_clitic, word_spans
 
-PRESETS = ("identifiers", "deidentify", "balanced", "strict")
+PRESETS = ("identifiers", "deidentify", "balanced", "guarded", "strict")
 """Names of the packaged policies."""
 WORDS = "words"
 """Name of one more policy, for comparison: 3,000 frequent words are public, others are drawn."""
@@ -30,7 +30,11 @@ CLASSES = (
     *("FACT", "TERM"),
 )
 """Classes of what a detector finds. FACT: told in everyday words; TERM: a word on no list."""
-TREATMENTS = ("pass", "vault", "draw", "capitals", "refuse")
+UNLESS = " unless needed"
+"""End of a treatment: what the request needs leaves as it is, of ELIGIBLE classes only."""
+ELIGIBLE = frozenset(CLASSES) - set("PERSON ORGANIZATION PRODUCT ID FACT TERM".split())
+"""Classes of what a request may need."""
+TREATMENTS = ("pass", "vault", "draw", "capitals", "refuse", "vault" + UNLESS, "draw" + UNLESS)
 """What happens to a class. "draw": its stand-in is drawn within the class, of DRAWN only.
 "capitals": goes to the vault if it is not written in lower case."""
 DRAWN: tuple[str, ...] = ("CONDITION", "BELIEF", "ORIGIN", "CRIME")
@@ -45,13 +49,18 @@ _DEIDENTIFY = {
     **dict.fromkeys(CLASSES[: CLASSES.index("CONDITION")], "vault"),
     "TERM": "capitals",
 }
-_BALANCED = {
+_GUARDED = {
     **_DEIDENTIFY,
     **dict.fromkeys(DRAWN, "draw"),
     # There are no 100 words of everyday language for sexuality; the others tell of a drawn thing.
     **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FAMILY", "TERM"), "vault"),
 }
-_TREATED = {"identifiers": {}, "deidentify": _DEIDENTIFY, "balanced": _BALANCED}
+_TREATED = {
+    "identifiers": {},
+    "deidentify": _DEIDENTIFY | dict.fromkeys(("MONEY", "NUMBER"), "vault" + UNLESS),
+    "balanced": {k: v + UNLESS if k in ELIGIBLE else v for k, v in _GUARDED.items()},
+    "guarded": _GUARDED,
+}
 _ALIASES = {"preset": "base", "policy": "base", "extends": "base", "inherits": "base"}
 """What other programs and our own help call a key."""
 _NAMES = ("will", "don", "ma", "may")
@@ -124,6 +133,10 @@ class WireRules:
         formulas: whether answers may say in formulas how to calculate with hidden values; requests
             tell the API so, and what it writes is computed when the answer is restored. "auto":
             where amounts, dates or quantities are hidden by a detector; True: in every request.
+        ask: what becomes of what a request needs, where the policy lets it leave: "leave", "warn"
+            (it leaves, with a hint), "hide", or "refuse" (PolicyError says what to decide).
+        note: the first text of a user in which something is hidden ends with a note on what
+            placeholders are, and how a part of one is written.
     """
 
     images: str = "refuse"
@@ -132,7 +145,9 @@ class WireRules:
     links: str = "guard"
     tools: str = "restore"
     keep_tools: tuple[str, ...] = ()
-    formulas: bool | str = "auto"
+    formulas: bool | str = False
+    ask: str = "warn"
+    note: bool = False
 
     def keeps(self, tool: str) -> bool:
         """Return True if arguments of a tool stay as the API sent them."""
@@ -173,6 +188,8 @@ class Policy:
         refuse_unlisted: texts in a language without a list of words make `sanitize` raise.
         treatments: class -> one of TREATMENTS; a class that is missing passes.
         max_drawn: things of one conversation that are drawn at most; others get placeholders.
+        leave_at_most: places, origins, beliefs, occupations and the like of one conversation that
+            leave because a request needs them; together they name a person.
         natural: classes (of NATURAL) whose things get natural names, "Lena Okoro", instead of
             placeholders.
         hidden: phrases that go to the vault as `values` do, from memories of corrections.
@@ -207,6 +224,7 @@ class Policy:
     thresholds: dict[str, float] = field(default_factory=dict)
     refuse_unlisted: bool = False
     max_drawn: int = 3
+    leave_at_most: int = 2
     roles: dict[str, str] = field(default_factory=dict)
     values: frozenset[str] = field(default=frozenset(), repr=False)
     natural: frozenset[str] = frozenset()
@@ -219,14 +237,16 @@ class Policy:
         """Return one of the packaged policies.
 
         "identifiers": identifiers go to the vault, as under each preset; all words are public.
-        "deidentify": names of persons, firms, places and products, amounts, dates and other numbers
-        of a person go to the vault too, and words on no list unless they are written in lower case;
-        what is told of them stays. "balanced": illnesses, beliefs, origins and crimes are drawn
-        within their class too; treatments, occupations, sexuality and all words on no list go to
-        the vault. "strict": only the 179 stopwords are public; words are drawn one by one, and
-        numbers are made random. "words", for comparison: as "strict", with 3,000 frequent words
-        public, and numbers in the vault. The 3,000 hold no word of the always-sensitive list, no
-        numeral, and no word that is mostly capitalized inside sentences.
+        "deidentify": names of persons, firms, places and products and dates go to the vault too,
+        sums and numbers unless the request needs them, and words on no list unless they are written
+        in lower case; what is told of them stays. "balanced": illnesses, beliefs, origins and
+        crimes are drawn within their class too; treatments, occupations, sexuality and all words on
+        no list go to the vault; of places, dates, sums and these classes stays what the request
+        needs. "guarded": the same, and nothing stays for being needed. "strict": only the 179
+        stopwords are public; words are drawn one by one, and numbers are made random. "words", for
+        comparison: as "strict", with 3,000 frequent words public, and numbers in the vault. The
+        3,000 hold no word of the always-sensitive list, no numeral, and no word that is mostly
+        capitalized inside sentences.
 
         Raises:
             ValueError: unknown name.
@@ -242,10 +262,14 @@ class Policy:
                 name,
                 frozenset(),
                 perturb=False,
-                identifiers=frozenset(KINDS) - (UNCLEAR if name != "balanced" else {"DATE"}),
+                identifiers=frozenset(KINDS)
+                - (UNCLEAR if name not in ("balanced", "guarded") else {"DATE"}),
                 numbers="pass",
                 detector="none" if name == "identifiers" else "local",
                 treatments=dict(_TREATED[name]),
+                wire=WireRules(
+                    formulas="auto" if name == "guarded" else False, note=name != "identifiers"
+                ),
             )
         public = frozenset(word_list("stopwords.txt"))
         if name == "strict":
@@ -337,7 +361,15 @@ class Policy:
     @cached_property
     def drawn(self) -> frozenset[str]:
         """Classes of which stand-ins are drawn."""
-        return frozenset(kind for kind, how in self.treatments.items() if how == "draw")
+        draws = ("draw", "draw" + UNLESS)
+        return frozenset(kind for kind, how in self.treatments.items() if how in draws)
+
+    @cached_property
+    def left(self) -> frozenset[str]:
+        """Classes of which leaves what a request needs."""
+        if self.wire.ask == "hide":
+            return frozenset()
+        return frozenset(k for k, how in self.treatments.items() if how.endswith(UNLESS))
 
     @property
     def reads_models(self) -> bool:
@@ -408,6 +440,10 @@ class Policy:
             identifiers=self.identifiers - UNCLEAR,
         )
 
+    def leaving_nothing(self) -> Policy:
+        """Return a copy under which nothing leaves because a request needs it."""
+        return replace(self, wire=replace(self.wire, ask="hide"))
+
     def hides(self, kind: str, text: str) -> bool:
         """Return True if a stretch of this class goes to the vault.
 
@@ -419,7 +455,7 @@ class Policy:
             raise PolicyError(f"policy {self.name!r} refuses texts with {kind}")
         if treatment == "capitals":
             return not (text.islower() and text.replace("-", "").replace("'", "").isalpha())
-        return treatment in ("vault", "draw")
+        return treatment.removesuffix(UNLESS) in ("vault", "draw")
 
     def is_public(self, word: str, opens_sentence: bool, doubtful: bool = False) -> bool:
         """Return True if a word is released as it is.

@@ -22,11 +22,12 @@ from sanitizer.storage.table import NATURAL
 from sanitizer.text.policy import (
     CLASSES,
     DRAWN,
+    ELIGIBLE,
     PRESETS,
     TREATMENTS,
+    UNLESS,
     WORDS,
     Policy,
-    WireRules,
     WordSet,
     is_phrase,
     is_word,
@@ -164,13 +165,25 @@ _KEYS: dict[str, dict[str, _Key]] = {
     "numbers": {"to": _Key(attribute="numbers")},
     "detector": {"mode": _choice("none", "local", attribute="detector")},
     "style": dict.fromkeys(("names", *NATURAL), _choice("placeholder", "natural")),
-    "conversation": {"max_drawn": _Key(_INT, partial(_from, 0, 1e9))},
+    "conversation": dict.fromkeys(
+        ("max_drawn", "leave_at_most"), _Key(_INT, partial(_from, 0, 1e9))
+    ),
     "classes": {
-        name: _choice(*(how for how in TREATMENTS if name in DRAWN or how != "draw"))
+        name: _choice(
+            *(
+                how
+                for how in TREATMENTS
+                if (name in DRAWN or not how.startswith("draw"))
+                and (name in ELIGIBLE or not how.endswith(UNLESS))
+            )
+        )
         for name in CLASSES
     },
     "thresholds": dict.fromkeys(CLASSES, _Key(_NUMBER, partial(_from, 0, 1))),
-    "roles": dict.fromkeys(("system", "developer"), _choice("public", "identifiers", "treated")),
+    "roles": {
+        **dict.fromkeys(("system", "developer"), _choice("public", "identifiers", "treated")),
+        "user": _choice("treated", "typed"),
+    },
     "wire": {
         "images": _choice("refuse", "pass"),
         "embeddings": _choice("refuse", "identifiers", "perturb"),
@@ -179,6 +192,8 @@ _KEYS: dict[str, dict[str, _Key]] = {
         "tools": _choice("restore", "keep"),
         "keep_tools": _Key(_LIST, _strings),
         "formulas": _Key((bool, str), partial(_one_of, ("auto", True, False))),
+        "note": _Key(_BOOL),
+        "ask": _choice("warn", "leave", "hide", "refuse"),
     },
     "refuse": {
         "words": _Key(_LIST, _words, "refuse"),
@@ -252,7 +267,7 @@ class PolicyFile:
             "thresholds": thresholds,
             "natural": frozenset(kind for kind in NATURAL if styles.get(kind, of_all) == "natural"),
             "public": base.public | here.get("public", frozenset()),
-            "wire": WireRules(**wire),
+            "wire": replace(base.wire, **wire),
             "mechanism": self._mechanism(**mechanism) if mechanism else None,
             "options": {key: value for key, value in mechanism.items() if key != "name"},
         }

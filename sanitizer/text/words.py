@@ -76,6 +76,7 @@ class Unit:
             number).
         concept: member of its class's list that it names, where its stand-in is to be drawn.
         found: what found it, in words: "pattern", "reader" with class and score, "list", "link".
+        needed: the request seems to need it. age: it seems to be somebody's age.
     """
 
     start: int
@@ -86,6 +87,8 @@ class Unit:
     form: str = "prose"
     concept: str = field(default="", repr=False)
     found: str = ""
+    needed: bool = False
+    age: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ class Segmented:
     Attributes:
         facts: stretches that seem to tell a sensitive fact.
         n_declared: how many of the public words were declared public.
+        left: what would be hidden, and leaves since the request needs it.
     """
 
     units: tuple[Unit, ...]
@@ -112,6 +116,7 @@ class Segmented:
     facts: tuple[tuple[int, int], ...] = ()
     language: str | None = None
     n_declared: int = 0
+    left: tuple[Unit, ...] = ()
 
 
 @cache

@@ -201,7 +201,7 @@ class Restoration:
     @cached_property
     def texts(self) -> Restorer:
         """Restorer of plain text."""
-        return self.asked.texts or self._sanitizer.inner.restorer()
+        return self.asked.texts or self._sanitizer.inner.restorer(capitals=True)
 
     def stream(self, kind: str) -> RestoredStream | JsonText:
         """Return what restores a text in pieces: "arguments" are JSON, "kept" stays as it came."""
@@ -434,6 +434,17 @@ def restored_body(
     written = body if stamped is document else dumps(stamped)
     restoration.settle()
     return written
+
+
+def said_in(endpoint: Endpoint, body: bytes) -> str:
+    """Return what the assistant says in a whole answer, as it came; "" if it calls a tool."""
+    if (document := _object(body)) is None or endpoint.name not in _SPOKEN:
+        return ""
+    walker = Walker(answer=True)
+    walker.walk(answer_shape(endpoint), document)
+    if any(slot.tool is not None or slot.kind == "arguments" for slot in walker.slots):
+        return ""
+    return "\n".join(slot.text for slot in walker.slots if _is_message(document, slot.path))
 
 
 def stamped_body(body: bytes, stamp: Stamp) -> bytes:

@@ -18,6 +18,8 @@ from sanitizer.wire.formats.events import Events, Json
 from sanitizer.wire.formats.typed_events import EventFeed, MessageEvents
 from sanitizer.wire.json_text import dumps, loads
 
+MAX_ANSWER = 32_000_000
+"""Bytes of the longest answer, streamed or not."""
 MAX_EVENT = 8_000_000
 """Longest event, in bytes; an image that is being generated may come in one."""
 
@@ -123,14 +125,18 @@ class EventStream:
         self._frames = Frames(_NEW_LINE if self._are_lines else _BLANK_LINE)
         self._handler = _HANDLERS[endpoint.name](restoration)
         self._stamp = stamp
+        self._n_bytes = 0
 
     def feed(self, data: bytes) -> bytes:
         """Feed some bytes; return those that can be passed on now.
 
         Raises:
-            UpstreamError: an unknown type of event, or one that cannot be read. Close the stream
-                then.
+            UpstreamError: an unknown type of event, one that cannot be read, or more than
+                MAX_ANSWER in all. Close the stream then.
         """
+        self._n_bytes += len(data)
+        if self._n_bytes > MAX_ANSWER:
+            raise UpstreamError(f"the API's stream is longer than {MAX_ANSWER:,} bytes")
         return b"".join([self._restored(block) for block in self._frames.feed(data)])
 
     def finish(self) -> bytes:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from sanitizer.answers.asking import Need, notes_on
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline.sanitizer import Sanitizer
-from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, stamped_body
+from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, said_in, stamped_body
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
-from sanitizer.wire.event_streams import EventStream
+from sanitizer.wire.event_streams import MAX_ANSWER, EventStream
 from sanitizer.wire.headers import WireRecord
 from sanitizer.wire.history import n_told_tools, places, recognize
 from sanitizer.wire.json_text import SpelledNumber, TextSlot, dumps, loads, whole_number
@@ -20,10 +22,13 @@ from sanitizer.wire.release import Releaser, check_joins
 from sanitizer.wire.shapes import request_shape
 from sanitizer.wire.walker import Walker, sure_kind
 
+_LOG = logging.getLogger("sanitizer")
 MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
 _ASKED = ("user", "system", "developer", "tool")
 """Roles of texts about which an API may be asked."""
+_TOOLS = ("tools", "functions", "toolConfig", "tool_config")
+"""Fields of a request that declares tools."""
 _JSON = ("json", "json_object", "json_schema", "application/json")
 """What says in a request that its answers are in JSON, where no schema stands in place of it."""
 _STREAM_TYPES = {"events": "text/event-stream", "lines": "application/x-ndjson"}
@@ -49,15 +54,21 @@ class Exchange:
     Attributes:
         body: sanitized; compact JSON in UTF-8, or empty.
         record: what the request releases.
+        hints: of the user's newest text: what the task may miss, and what it lets leave.
+        notes: what the API was told in place of each thing that was drawn: what an answer says of
+            the one may not hold for the other. They hold originals, and stay on the machine.
         streams: True if the request asked for a stream.
     """
 
     body: bytes = field(repr=False)
     record: WireRecord
     streams: bool
+    hints: tuple[str, ...] = field(repr=False)
+    notes: tuple[str, ...] = field(repr=False)
     _endpoint: Endpoint = field(repr=False)
     _sanitizer: Sanitizer = field(repr=False)
     _asked: Asked = field(default_factory=Asked, repr=False)
+    _newest: str = field(default="", repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -68,6 +79,23 @@ class Exchange:
     def stream_type(self) -> str:
         """Media type of the endpoint's streams."""
         return _STREAM_TYPES.get(self._endpoint.stream, _STREAM_TYPES["events"])
+
+    def needs(self, body: bytes) -> tuple[Need, ...]:
+        """Return what a whole answer, as it came, asks for that a person may let leave."""
+        if b"need" not in body.lower():
+            return ()
+        return self._sanitizer.inner.needs(said_in(self._endpoint, body))
+
+    def decide(self, needs: Sequence[Need], chosen: Collection[str]) -> bool:
+        """Keep what a person lets leave; return True if the request, made anew, then says more.
+
+        Args:
+            chosen: placeholders that may leave.
+
+        Raises:
+            VaultError: it cannot be kept.
+        """
+        return self._sanitizer.inner.decide(self._newest, needs, chosen)
 
     def is_stream(self, content_type: str) -> bool:
         """Return True if an answer of this type is a stream of the endpoint's events."""
@@ -97,6 +125,8 @@ class Exchange:
         Raises:
             UpstreamError: a 2xx body that is not this endpoint's JSON. VaultError.
         """
+        if len(body) > MAX_ANSWER:
+            raise UpstreamError(f"the API's answer is longer than {MAX_ANSWER:,} bytes")
         if self._endpoint.treatment == "treated":
             asked = self._asked if rewrite else replace(self._asked, prompts=())
             restoration = Restoration(self._sanitizer, asked)
@@ -186,20 +216,40 @@ class Filter:
         in_pieces = endpoint.format == "gemini" and _comes_in_pieces(document)
         n_turns = recognize(walker, sanitizer, in_pieces)
         check_joins(walker.slots)
+        typed = [slot.text for slot in walker.slots if (slot.role, slot.kind) == ("user", "text")]
         told = any(slot.role == "tool" for slot in walker.slots)
+        if told or any(document.get(name) for name in _TOOLS):
+            sanitizer.inner.declares_tools()
         for slot in walker.slots if policy.roles else ():
             if slot.kind != "light" and policy.roles.get(slot.role) in ("identifiers", "public"):
                 walker.left[f"messages of {slot.role}"] += 1
         all_light = endpoint.name == "embeddings" and policy.wire.embeddings == "identifiers"
         record, said = self._releaser.release(walker.slots, all_light)
         n_ended = n_told_tools(sanitizer) if told else 0
-        record = replace(record, n_claims_ended=n_ended, untouched=dict(walker.left))
+        for kind in (kind for _, result in said for kind in result.record.left):
+            walker.left[f"needed {kind}"] += 1
+        hints = [result.hints for slot, result in said if slot.role == "user"][-1:]
+        record = replace(
+            record,
+            n_claims_ended=n_ended,
+            n_warnings=sum(len(result.warnings) for _, result in said),
+            n_hints=len(hints[0]) if hints else 0,
+            untouched=dict(walker.left),
+        )
+        _tell(record)
         self._releaser.hide_numbers(walker.numbers)
         answers = sanitizer.inner.answers
+        for slot, result in said:
+            is_first = (slot.role, slot.kind, slot.holds_json) == ("user", "text", False)
+            if is_first and (note := answers.note([result])):
+                slot.text = f"{slot.text}\n\n{note}"
+                break  # it stands at one place from turn to turn, for caches of APIs
         # What the API must be told to calculate with hidden values.
         if told_how := answers.instruction([result for s, result in said if s.role in _ASKED]):
             _instruct(endpoint, found, told_how)
         prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
+        # From the table as it is now: an answer has no other stand-ins than were sent before.
+        texts = sanitizer.inner.restorer(capitals=True)
         asked = Asked(
             _asks_for_json(endpoint, document),
             before,
@@ -207,17 +257,26 @@ class Filter:
             _n_choices(endpoint, document),
             tuple(prompts if answers.extractor is not None else ()),
             n_turns,
-            # From the table as it is now: an answer has no other stand-ins than were sent before.
-            sanitizer.inner.restorer(),
+            texts,
         )
         streams = _asks_for_stream(endpoint, document)
-        return Exchange(dumps(found), record, streams, endpoint, sanitizer, asked)
+        return Exchange(
+            dumps(found),
+            record,
+            streams,
+            hints[0] if hints else (),
+            tuple(notes_on(texts.originals)) if texts.originals.drawn else (),
+            endpoint,
+            sanitizer,
+            asked,
+            typed[-1] if typed else "",
+        )
 
     def _read(self, endpoint: Endpoint, body: bytes) -> Exchange:
         if body:
             raise RequestRefused("a request that reads may have no body", "endpoint", 404)
         record = WireRecord.of(self._policy.name, ())
-        return Exchange(b"", record, False, endpoint, self._sanitizer)
+        return Exchange(b"", record, False, (), (), endpoint, self._sanitizer)
 
     def _document(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
         """Read the body, which has to be a JSON object."""
@@ -240,6 +299,19 @@ class Filter:
         if not isinstance(document, dict):
             raise RequestRefused("the body is not a JSON object", "json")
         return document
+
+
+def _tell(record: WireRecord) -> None:
+    """Log what may be missed or sensitive: counts and classes, no text."""
+    media = record.untouched.get("media", 0)
+    if record.n_warnings or record.n_hints or media:
+        _LOG.info(
+            "phrases that seem to tell a sensitive fact and leave: %d; hints: %d; images and files "
+            "that are not read: %d",
+            record.n_warnings,
+            record.n_hints,
+            media,
+        )
 
 
 def _asks_for_stream(endpoint: Endpoint, document: dict[str, Any]) -> bool:

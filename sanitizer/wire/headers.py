@@ -62,11 +62,14 @@ class WireRecord:
         conversation_epsilon: epsilon of all such draws of the conversation so far.
         n_claims_ended: things whose originals went to a tool in this conversation, if this request
             holds results of tools: what such a result shows is not covered by any claim.
+        n_warnings: phrases of its texts that seem to tell a sensitive fact, and leave.
+        n_hints: hints for the user's newest text: what its task may miss, what leaves for it.
         untouched: place -> how many of its strings or numbers left as they are, or, at places where
             only identifiers are replaced, with their words. Places are "api_names" (models,
             types, roles, ids), "numbers", "keys", "settings" and "credentials" of hosted tools,
             "opaque" bytes, "media", fields of the API ("description", "parameters", "metadata"),
-            and "messages of ROLE" where the policy replaces identifiers only.
+            and "messages of ROLE" where the policy replaces identifiers only; "needed CLASS": what
+            left because the request needs it.
     """
 
     epsilon_total: float
@@ -84,6 +87,8 @@ class WireRecord:
     n_drawn: int = 0
     conversation_epsilon: float = 0.0
     n_claims_ended: int = 0
+    n_warnings: int = 0
+    n_hints: int = 0
     untouched: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @classmethod

@@ -164,7 +164,7 @@ def test_hostile_formulas_take_no_time(hostile: str) -> None:
 
 
 def formulating() -> Sanitizer:
-    return Sanitizer(policy={"base": "deidentify", "wire": {"formulas": True}})
+    return Sanitizer(policy={"base": "guarded", "wire": {"formulas": True, "note": False}})
 
 
 def test_the_formula_goes_back_and_never_its_result() -> None:
@@ -245,7 +245,7 @@ def test_a_text_comes_back_byte_for_byte_and_the_way_is_told() -> None:
 UNASKED = "Thank Quill: he paid £1,250.00, and Marsh paid £980.50."
 
 
-def told(*texts: str, policy: object = "deidentify") -> str:
+def told(*texts: str, policy: object = "guarded") -> str:
     """The body of a request that holds these messages of a user."""
     messages = [{"role": "user", "content": text} for text in texts]
     body = json.dumps({"model": "m", "messages": messages}).encode()
@@ -253,18 +253,17 @@ def told(*texts: str, policy: object = "deidentify") -> str:
     return endpoint.request("POST", "/v1/chat/completions", JSON, body).body.decode()
 
 
-@pytest.mark.parametrize("preset", ["deidentify", "balanced"])
-def test_an_api_is_told_where_values_are_hidden(preset: str) -> None:
-    assert "never guess them" in told(UNASKED, policy=preset)
-    assert "never guess them" not in told("Total these: 3 apples and 4 pears.", policy=preset)
-    assert "never guess them" not in told("Thank Elena Marsh for me.", policy=preset)
+def test_an_api_is_told_where_values_are_hidden_under_guarded_alone() -> None:
+    assert "never guess them" in told(UNASKED)
+    assert "never guess them" not in told("Total these: 3 apples and 4 pears.")
+    assert "never guess them" not in told("Thank Elena Marsh for me.")
     assert "never guess them" not in told("Ann Lee was born on 12/03/1961.", policy="identifiers")
-    off = {"base": preset, "wire": {"formulas": False}}
-    assert "never guess them" not in told(UNASKED, policy=off)
+    for policy in ("deidentify", "balanced", {"base": "guarded", "wire": {"formulas": False}}):
+        assert "never guess them" not in told(UNASKED, policy=policy)
 
 
 def test_a_conversation_that_hid_a_value_is_told_about() -> None:
-    sanitizer = Sanitizer(policy="deidentify")
+    sanitizer = Sanitizer(policy={"base": "guarded", "wire": {"note": False}})
     sanitizer.sanitize("Thank Elena Marsh for me.")
     assert sanitizer.instruction == ""
     sanitizer.sanitize(UNASKED)
@@ -274,7 +273,7 @@ def test_a_conversation_that_hid_a_value_is_told_about() -> None:
 
 def test_a_text_that_holds_formulas_itself_comes_back_byte_for_byte() -> None:
     text = "Total these: {{= 1250.50 + 980.50 }} is what Quill owes, £1,250.00 and £980.50."
-    sanitizer = Sanitizer(policy="deidentify")
+    sanitizer = Sanitizer(policy={"base": "guarded", "wire": {"note": False}})
     result = sanitizer.sanitize(text)
     assert "MONEY" in result.text
     assert sanitizer.restore(result.text, result) == sanitizer.restore(result.text) == text

@@ -43,7 +43,7 @@ def test_plain_text_comes_out() -> None:
 
 def test_json_has_no_originals_unless_revealed() -> None:
     found = as_json(PROMPT)
-    assert set(found) == {"text", "replacements", "record", "warnings", "hints"}
+    assert set(found) == {"text", "replacements", "record", "warnings", "left", "hints"}
     assert found["record"]["certified"] is True
     assert found["record"]["epsilon_per_unit"] == 5.0
     assert all(set(r) == {"start", "end", "replacement", "kind"} for r in found["replacements"])
@@ -64,15 +64,15 @@ def test_kept_phrases_leave_as_they_are(told: Told) -> None:
 
 def test_a_policy_with_formulas_says_what_to_send_along(tmp_path: Path) -> None:
     policy = tmp_path / "p.toml"
-    policy.write_text('base = "deidentify"\n[wire]\nformulas = true\n', "utf-8")
+    policy.write_text('base = "guarded"\n[wire]\nformulas = true\n', "utf-8")
     prompt = "Total these: Quill paid £1,250.00 and Marsh paid £980.50."
     told = run("sanitize", "--policy", str(policy), prompt)
     assert b"send this along" in told.stderr
     assert b"never guess them" in told.stderr
     assert b"hint: amounts" not in told.stderr
     assert b"never guess them" not in told.stdout
-    assert b"send this along" in run("sanitize", "--policy=deidentify", prompt).stderr
-    policy.write_text('base = "deidentify"\n[wire]\nformulas = false\n', "utf-8")
+    assert b"send this along" in run("sanitize", "--policy=guarded", prompt).stderr
+    policy.write_text('base = "guarded"\n[wire]\nformulas = false\n', "utf-8")
     assert b"hint: amounts" in run("sanitize", "--policy", str(policy), prompt).stderr
 
 

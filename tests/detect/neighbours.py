@@ -75,7 +75,8 @@ class Shared:
 
     Attributes:
         said: for each entity whether it is the thing, its class, whether it is drawn, and its
-            letters beside the thing; for each hidden word of none the same, and that it passes.
+            letters beside the thing, and whether the request needs it; for each hidden word of
+            none the same, and that it passes.
     """
 
     view: View
@@ -93,7 +94,7 @@ def shared(detector: Detector, policy: Policy, text: str, value: str) -> Shared:
     The other word's classes are compared, not only what becomes of them.
     """
     taken = document(text, policy).taken
-    reading = detector.read(text, taken, (), policy.thresholds)
+    reading = detector.read(text, taken, (), policy.thresholds, bool(policy.left))
     hidden = [(unit.start, unit.end, unit.kind) for unit in taken]
     places = [at for at in range(len(text)) if text.startswith(value, at)]
     said: list[tuple[int, tuple[object, ...]]] = []
@@ -103,7 +104,8 @@ def shared(detector: Detector, policy: Policy, text: str, value: str) -> Shared:
         around = written.replace(value, "", 1) if own else written
         listed = each.kind in policy.drawn and concept_of(each.kind, written) is not None
         drawn = listed and not is_adjective(written)
-        said.append((each.start, (own, each.kind, drawn, around, each.visible)))
+        needed = each.needed, each.age
+        said.append((each.start, (own, each.kind, drawn, around, each.visible, *needed)))
     for start, end in reading.everyday:
         inside = any(at <= start and end <= at + len(value) for at in places)
         said.append((start, (inside, "passes", "" if inside else text[start:end])))

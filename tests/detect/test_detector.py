@@ -11,7 +11,7 @@ import pytest
 from sanitizer import Policy, Sanitizer
 from sanitizer.detect.detector import Detector, encode_runs, encode_view
 from sanitizer.detect.view import parted
-from sanitizer.lm.reader import OnnxReader, Read
+from sanitizer.lm.reader import Ask, OnnxReader, Read
 from sanitizer.testing.models import ToyReader
 from tests.conftest import packaged_reader
 
@@ -27,9 +27,10 @@ class Counting(ToyReader):
         self,
         view: tuple[Sequence[int], Sequence[int], Sequence[int]],
         runs: Sequence[tuple[Sequence[int], Sequence[int]]],
+        ask: Ask | None = None,
     ) -> Read:
         self.n_read += 1
-        return super().read(view, runs)
+        return super().read(view, runs, ask)
 
 
 def read(reader: OnnxReader, text: str) -> Read:

@@ -7,6 +7,7 @@ The claim is in docs/guarantees.md. What neighbours share is computed from the r
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -23,8 +24,13 @@ from tests.detect.neighbours import Pair, pairs, shared
 
 PROMPTS = Path(__file__).resolve().parents[2] / "benchmarks" / "usefulness" / "prompts"
 MOST_WORDS = 20
+AROUND = ((r"(?<!\w)", r"(?!\w)"), ("", ""))
+"""What stands around a value that was left: other numbers may hold its digits; Chinese has no
+blanks.
+"""
 QUICK, NIGHTLY = 2_000, 20_000
-POLICY = Policy.preset("balanced")
+POLICIES = [Policy.preset(name) for name in ("balanced", "deidentify", "guarded")]
+"""The policies with a detector; the others read no model."""
 WRITTEN = (
     ("write to Lund. Marsh will come", "and what did Marsh say?"),
     ("write to J. Marsh will come", "Lund"),
@@ -49,15 +55,15 @@ def conversations() -> Iterator[tuple[str, str]]:
                 yield first, second
 
 
-ROOT = Sanitizer(policy=POLICY)
+ROOT = Sanitizer()
 
 
-def sanitizer() -> Sanitizer:
-    return ROOT.derive(vault=MemoryVault(numbers="from 1"))
-
-
-def sent(texts: tuple[str, ...]) -> tuple[str, ...]:
+def sent(policy: Policy, texts: tuple[str, ...]) -> tuple[str, ...]:
     """Return what leaves of each text alone, of both turns of a conversation, and of a request."""
+
+    def sanitizer() -> Sanitizer:
+        return ROOT.derive(vault=MemoryVault(numbers="from 1"), policy=policy)
+
     alone = [sanitizer().sanitize(text).text for text in texts]
     both = sanitizer()
     turns = [both.sanitize(text).text for text in texts]
@@ -69,20 +75,23 @@ def sent(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def compared(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare pairs, under each policy in turn."""
     monkeypatch.setattr(ClassDraws, "draw", lambda self, kind, *rest: f"some {kind.lower()}")
-    detector = sanitizer().inner.detector()
+    detector = ROOT.inner.detector()
     assert detector is not None
     n_pairs = n_neighbours = n_same_view = n_moved = 0
     different: list[Pair] = []
     for texts in conversations():
-        readings = [detector.read(text, document(text, POLICY).taken) for text in texts]
-        before: tuple[str, ...] | None = None
+        first = POLICIES[0]
+        readings = [detector.read(text, document(text, first).taken) for text in texts]
+        before: dict[str, tuple[str, ...]] = {}
         for pair in islice(pairs(texts, readings), 24):
             n_pairs += 1
+            policy = POLICIES[n_pairs % len(POLICIES)]
             both = [
                 (
-                    shared(detector, POLICY, text, pair.value),
-                    shared(detector, POLICY, other, pair.new),
+                    shared(detector, policy, text, pair.value),
+                    shared(detector, policy, other, pair.new),
                 )
                 for text, other in zip(pair.texts, pair.others, strict=True)
             ]
@@ -93,11 +102,15 @@ def compared(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
             if any(one != other for one, other in both):
                 continue
             n_neighbours += 1
-            before = before or sent(pair.texts)
-            after = sent(pair.others)
+            if policy.name not in before:
+                before[policy.name] = sent(policy, pair.texts)
+            here, after = before[policy.name], sent(policy, pair.others)
             # Where the thing itself is left, its own bytes differ.
-            left = [each.replace(pair.value, "\0") for each in before]
-            if before != after and left != [each.replace(pair.new, "\0") for each in after]:
+            if here != after and not any(
+                [re.sub(re.escape(pair.value).join(around), "\0", each) for each in here]
+                == [re.sub(re.escape(pair.new).join(around), "\0", each) for each in after]
+                for around in AROUND
+            ):
                 different.append(pair)
         if n_pairs >= n:
             break

@@ -64,7 +64,7 @@ def test_each_row_draws_and_pays_for_itself() -> None:
 
 def test_the_cap_of_draws_counts_in_each_row() -> None:
     rows = ["She has asthma. He has gout. I have lupus. You have measles."] * 2
-    results = Sanitizer(policy="balanced").sanitize_batch(rows)
+    results = Sanitizer(policy="guarded").sanitize_batch(rows)
     assert [each.record.n_drawn for each in results] == [3, 3]
 
 

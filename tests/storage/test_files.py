@@ -522,5 +522,6 @@ def test_a_vault_of_an_earlier_version_of_this_package_opens(
         floats = ("conversation_epsilon", "epsilon_at_delta", "bound_delta")
         later: dict[str, object] = {**dict.fromkeys(counts, 0), **dict.fromkeys(floats, 0.0)}
         later |= {"conversation_epsilon_at_delta": 0.0, "detector": "none", "language": None}
+        later |= {"left": (), "asked": ()}
         assert vault.get(b"1") == result("1", ANNA[1], **later)
         assert placeholders(vault, "e", [ANNA]) == ["<EMAIL_2>"], "1 was forgotten"

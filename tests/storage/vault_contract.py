@@ -228,7 +228,7 @@ class VaultContract:
         assert placeholders(vault, "c", people) == [
             "<PERSON_1>",
             "<PERSON_2>",
-            "<PERSON_1_2>",
+            "<PERSON_1:first>",
             "<PERSON_3>",
         ]
 

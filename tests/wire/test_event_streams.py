@@ -461,3 +461,11 @@ def test_every_event_of_the_sdk_is_known() -> None:
     }
     assert len(kinds) > 40
     assert kinds <= KNOWN
+
+
+def test_a_stream_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sanitizer.wire.event_streams.MAX_ANSWER", 10_000)
+    filtered = stream()
+    piece = event(chunk({"content": "and on "}))
+    with pytest.raises(UpstreamError, match="longer than 10,000"):
+        filtered.feed(piece * 200)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -30,6 +31,7 @@ from tests.clients.tool_calls import (
     spelled,
     toy,
 )
+from tests.conftest import Told
 from tests.wire.cases import cases
 
 EMBED = "/v1/embeddings"
@@ -470,3 +472,19 @@ def test_messages_of_which_only_identifiers_are_replaced_are_named() -> None:
     body = chat("x")
     body["messages"].insert(0, {"role": "system", "content": f"You help {WORD}."})
     assert send(body, toy(policy)).record.untouched["messages of system"] == 1
+
+
+def test_warnings_and_hints_are_counted_and_logged(
+    told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    told("MONEY", MONEY="410", FACT="cheated")
+    caplog.set_level(logging.INFO, "sanitizer")
+    text = "He cheated me of 410: is that much?"
+    body = json.dumps({"messages": [{"role": "user", "content": text}]}).encode()
+    headers = {"content-type": "application/json"}
+    exchange = Filter(Sanitizer()).request("POST", "/v1/chat/completions", headers, body)
+    assert (exchange.record.n_warnings, exchange.record.n_hints) == (1, len(exchange.hints))
+    assert exchange.headers["sanitizer-n-warnings"] == "1"
+    assert exchange.headers["sanitizer-untouched"].endswith("needed MONEY=1")
+    assert "sensitive fact and leave: 1" in caplog.text
+    assert "410" not in caplog.text

@@ -17,10 +17,12 @@ from onnx import TensorProto, numpy_helper
 
 from models.build.export import GraphBuilder
 from models.build.graph import FLOAT, Value
-from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS
+from sanitizer.lm.reader import CLASSES, ELIGIBLE, GENDERS, TELLING
 
 Array = NDArray[np.float32]
 WIDTH, HEADS = 384, 12
+NEEDED_SIZES = (144, 6, 288, 2)
+"""Of what reads which things a request needs: width, heads, inner width, layers."""
 EPSILON = 1e-12
 N_SCORES = 1 + len(CLASSES) + 1 + len(GENDERS)
 WEIGHTS = "weights.bin"
@@ -52,13 +54,37 @@ def view_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
     """Build the graph of a view.
 
     Input: vectors float32 [n, width], embeddings with positions. Outputs: scores float32
-    [n, N_SCORES]; needed float32 [n, eligible]; keys and values float32 [layers, n, width].
+    [n, N_SCORES]; the states of the last layer, float32 [n, width]; keys and values float32
+    [layers, n, width].
     """
     g = GraphBuilder()
-    g.constant("flat", np.array([-1, WIDTH]))
-    g.constant("one", np.array([1, -1, WIDTH]))
-    x = g.norm("vectors", "n0", weights, EPSILON)
     kept: dict[str, list[str]] = {"k": [], "v": []}
+    entered = g.norm("vectors", "n0", weights, EPSILON)
+    x = _layers(g, entered, weights, (layers, WIDTH, HEADS), kept)
+    _head(g, x, "head", "scores", weights)
+    g.node("Concat", kept["k"], "keys", axis=0)
+    g.node("Concat", kept["v"], "values", axis=0)
+    kept_shape: Value = (FLOAT, [layers, "n", WIDTH])
+    outputs: dict[str, Value] = {"scores": (FLOAT, ["n", N_SCORES]), x: (FLOAT, ["n", WIDTH])}
+    outputs |= {"keys": kept_shape, "values": kept_shape}
+    return g.model("view", {"vectors": (FLOAT, ["n", WIDTH])}, outputs)
+
+
+def _layers(
+    g: GraphBuilder,
+    x: str,
+    weights: dict[str, Array],
+    sizes: tuple[int, int, int],
+    kept: dict[str, list[str]],
+) -> str:
+    """Add layers whose tokens attend to each other; x and the result are [rows, width].
+
+    Args:
+        sizes: layers, width, heads. kept: gets the keys ("k") and values ("v") of each layer.
+    """
+    layers, width, heads = sizes
+    g.constant("flat", np.array([-1, width]))
+    g.constant("one", np.array([1, -1, width]))
     for i in range(layers):
         name = f"layers.{i}."
         parts = []
@@ -67,24 +93,24 @@ def view_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:
             parts.append(g.node("Reshape", [flat, "one"], f"{name}{part}.one"))
             if part != "q":
                 kept[part].append(parts[-1])
-        seen = g.node("MultiHeadAttention", parts, name + "seen", num_heads=HEADS)
+        seen = g.node("MultiHeadAttention", parts, name + "seen", num_heads=heads)
         x = _rest(g, x, g.node("Reshape", [seen, "flat"], name + "seen.flat"), name, weights)
-    _head(g, x, "head", "scores", weights)
-    _head(g, x, "need", "needed", weights)
-    g.node("Concat", kept["k"], "keys", axis=0)
-    g.node("Concat", kept["v"], "values", axis=0)
-    kept_shape: Value = (FLOAT, [layers, "n", WIDTH])
-    scores: Value = (FLOAT, ["n", N_SCORES])
-    return g.model(
-        "view",
-        {"vectors": (FLOAT, ["n", WIDTH])},
-        {
-            "scores": scores,
-            "needed": (FLOAT, ["n", len(ELIGIBLE)]),
-            "keys": kept_shape,
-            "values": kept_shape,
-        },
-    )
+    return x
+
+
+def needed_graph(weights: dict[str, Array]) -> onnx.ModelProto:
+    """Build the graph of what a request needs.
+
+    Input: states float32 [n, WIDTH], the reader's, of what the user wrote. Output: needed float32
+    [n, eligible + telling], log odds.
+    """
+    width, heads, _, layers = NEEDED_SIZES
+    g = GraphBuilder()
+    entered = g.norm(g.biased("states", "enter", weights), "n0", weights, EPSILON)
+    x = _layers(g, entered, weights, (layers, width, heads), {"k": [], "v": []})
+    _head(g, x, "head", "needed", weights)
+    needed: Value = (FLOAT, ["n", len(ELIGIBLE) + len(TELLING)])
+    return g.model("needed", {"states": (FLOAT, ["n", WIDTH])}, {"needed": needed})
 
 
 def runs_graph(weights: dict[str, Array], layers: int) -> onnx.ModelProto:

@@ -10,7 +10,7 @@ from pathlib import Path
 TEXTS = Path(__file__).resolve().parent / "texts"
 _MARK = re.compile(r"⟦([A-Z]+)(?:/([fmpn])(?:/([fmpn]))?)?:([^⟦⟧⟪⟫]+)⟧|⟪([^⟦⟧⟪⟫]+)⟫")
 _HEADING = re.compile(r"^### (.+?) \| (.+?) \| (.+)$", re.M)
-_SUFFIXED = re.compile(r"[a-z]{2}[b-z]|en[d-z]|[ch][0-9]+|pubb")
+_SUFFIXED = re.compile(r"[a-z]{2}[b-z]|en[d-z]|[chn][0-9]+|pubb")
 _BARE = re.compile(r"(?:en[abc]|pub)")
 OLDER = ("open", "dev", "second_open", "third_open", "fourth_open")
 """The project's own sets of prompts that everybody has read: training texts."""

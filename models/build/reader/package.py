@@ -17,6 +17,7 @@ from models.build import manifest
 from models.build.reader import export
 from models.build.reader.model import LAYERS
 from models.build.reader.sources import BLOCK, CACHE, packed_words
+from sanitizer.lm.reader import POSITIONS
 
 FOLDER = Path(__file__).resolve().parents[2] / "reader"
 
@@ -40,7 +41,8 @@ def main() -> None:
     rows = values.reshape(-1, width, BLOCK)[kept].reshape(len(kept), -1)
     np.save(folder / "embeddings.npy", rows[:, 0::2] | rows[:, 1::2] << 4)
     np.save(folder / "scales.npy", scales.reshape(-1, width)[kept].astype(np.float16))
-    added = np.concatenate([state["pos"], state["typ"]]).astype(np.float16)
+    positions = state["pos"][: POSITIONS + 1]
+    added = np.concatenate([positions, state["typ"]]).astype(np.float16)
     np.save(folder / "positions.npy", added)
     shutil.copy(CACHE / "tokenizer.json", folder / "tokenizer.json")
     (folder / "LICENSE.txt").write_text(mit(), "utf-8")

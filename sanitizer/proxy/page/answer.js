@@ -4,7 +4,7 @@ import { addText, own } from "./texts.js";
 
 /**
  * @typedef {{parts: {text: string, original: ?string}[], notes: {told: string, wrote: string}[], words_stay: boolean,
- *   left: number}} Restored
+ *   needs: {kind: string, placeholder: string, original: string}[], left: number}} Restored
  */
 
 /** @param {string} id @returns {any} */
@@ -12,16 +12,39 @@ const byId = (id) => document.getElementById(id);
 const [answer, restored] = ["answer", "restored"].map(byId);
 let [sequence, timer] = [0, 0];
 let plain = "";
+/** Tell the proxy what may leave. @type {(chosen: string[]) => Promise<void>} */
+let release = async () => {};
 
 /** @param {Restored} found */
-function show({ parts, notes, words_stay, left }) {
+function show({ parts, notes, words_stay, needs, left }) {
   plain = parts.map(({ text, original }) => original ?? text).join("");
   restored.replaceChildren(...parts.map(({ text, original }) => stretch(text, original)));
   const put = parts.filter(({ original }) => original !== null).length;
   byId("answer-status").textContent = left
     ? `${put} ${put === 1 ? "stand-in was" : "stand-ins were"} put back.`
     : "Nothing of this conversation has left yet, so nothing can be put back: copy the text first.";
-  showNotes(notes, words_stay);
+  showNotes(notes, words_stay, needs);
+}
+
+/** What the model asks for: nothing leaves unless a person says so. @param {Restored["needs"]} needs */
+function asking(needs) {
+  if (!needs.length) return [];
+  const item = document.createElement("li");
+  const named = needs.map(({ original }) => own(original)).flatMap((each, i) => (i ? [", ", each] : [each]));
+  item.append("The model asks to see ", ...named, ". If you let it leave, the API knows it, and whose account it is. ");
+  for (const [words, chosen] of /** @type {[string, string[]][]} */ ([
+    ["Let it leave", needs.map(({ placeholder }) => placeholder)],
+    ["Keep it hidden", []],
+  ])) {
+    const button = document.createElement("button");
+    Object.assign(button, { className: "quiet", type: "button", textContent: words });
+    button.addEventListener("click", () => {
+      item.remove();
+      release(chosen);
+    });
+    item.append(button);
+  }
+  return [item];
 }
 
 /** @param {string} text @param {?string} original */
@@ -33,8 +56,8 @@ function stretch(text, original) {
 }
 
 /** One note for every drawn thing alike, whether the answer speaks of it or not.
- * @param {Restored["notes"]} notes @param {boolean} wordsStay */
-function showNotes(notes, wordsStay) {
+ * @param {Restored["notes"]} notes @param {boolean} wordsStay @param {Restored["needs"]} needs */
+function showNotes(notes, wordsStay, needs) {
   const items = notes.map(({ told, wrote }) => {
     const item = document.createElement("li");
     item.append(own(told), " stood for ", own(wrote), ": advice about ", own(told), " may not hold for ", own(wrote), ".");
@@ -45,7 +68,7 @@ function showNotes(notes, wordsStay) {
     item.append("Words that were drawn one by one stay as the model wrote them.");
     items.push(item);
   }
-  byId("notes").replaceChildren(...items);
+  byId("notes").replaceChildren(...asking(needs), ...items);
 }
 
 function clear() {
@@ -83,8 +106,9 @@ export function showAnswer(words = answer.value) {
 }
 
 /** @param {() => Promise<Restored>} ask @param {(error: unknown) => string} reason
- * @param {(plain: string) => Promise<boolean>} toClipboard */
-export function wireAnswer(ask, reason, toClipboard) {
+ * @param {(plain: string) => Promise<boolean>} toClipboard @param {(chosen: string[]) => Promise<void>} decide */
+export function wireAnswer(ask, reason, toClipboard, decide) {
+  release = decide;
   answer.addEventListener("input", () => changed(ask, reason));
   byId("copy-answer").addEventListener("click", async () => {
     const done = await toClipboard(plain);

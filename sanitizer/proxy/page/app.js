@@ -319,7 +319,7 @@ function say(words, bad = false) {
 
 /** @param {?Answer} answer @param {boolean} [isCopied] */
 function showNotices(answer, isCopied = false) {
-  const items = answer ? [...(isCopied ? [] : budgetNotice(answer)), ...languageNotice(answer), ...factNotices(answer), ...hintNotices(answer), ...ruleNotices(answer)] : [];
+  const items = answer ? [...(isCopied ? [] : budgetNotice(answer)), ...languageNotice(answer), ...leftNotices(answer), ...factNotices(answer), ...hintNotices(answer), ...ruleNotices(answer)] : [];
   byId("notices").replaceChildren(...items);
   byId("notices").hidden = !items.length;
 }
@@ -353,10 +353,19 @@ function factNotices({ warnings }) {
   });
 }
 
+/** What leaves as it is because the request needs it, said before it is sent. @param {Answer} answer */
+function leftNotices({ left }) {
+  return stretches(left).map(({ from, to }) => {
+    const words = text.value.slice(from, to);
+    return notice(["“", own(words), "” leaves as you wrote it, because your question seems to need it."],
+      ["Hide it", () => addRule("hide", words)]);
+  });
+}
+
 /** @param {Answer} answer */
-function hintNotices({ hints }) {
+function hintNotices({ hints, left }) {
   // What to do about it is said for programs; here a word is chosen.
-  return hints.map((hint) => {
+  return hints.slice(left.length ? 1 : 0).map((hint) => {
     const [what] = hint.split(";");
     return notice([`${what[0].toUpperCase()}${what.slice(1)}. Choose those that may leave, and leave them as they are.`]);
   });
@@ -538,6 +547,10 @@ wireTexts(openMenu);
 wireChanges(changed);
 wireSending((/** @type {string} */ path, /** @type {object} */ values, /** @type {AbortSignal} */ signal) =>
   ask(path, { method: "POST", body: JSON.stringify(values), signal }), leave, cost, showAnswer);
-wireAnswer(() => post("/page/restore", inputs()), reason, toClipboard);
+wireAnswer(() => post("/page/restore", inputs()), reason, toClipboard, async (chosen) => {
+  const { released } = await post("/page/release", { ...inputs(), chosen }).catch(showFailure) ?? {};
+  byId("answer-status").textContent = released ? "It is at the end of your text now: send it again." : "It stays hidden.";
+  changed();
+});
 wire();
 start();

@@ -6,7 +6,7 @@
  * @typedef {{text: string, replacements: Replacement[], record: Record<string, any>,
  *   budget: {spent: number, left: number | null},
  *   warnings: {start: number, end: number}[],
- *   hints: string[],
+ *   hints: string[], left: {start: number, end: number, kind: string}[],
  *   risk: {ceiling: number, expected: number | null, note: string,
  *     words: {total: number, shown: number, expected: number | null, low: number, high: number}}}} Answer
  */
@@ -14,8 +14,9 @@
 /** @type {Record<string, string[]>} */
 export const EXPLAINED = {
   strict: ["Strict", "Only 179 small words such as “the” and “with” stay as they are."],
-  balanced: ["Balanced", "Who, how much and sensitive facts are hidden; illnesses, beliefs, origins and crimes are replaced by others."],
-  deidentify: ["Names and numbers", "Names of people, firms, places and products, amounts and dates stay here; the rest stays readable."],
+  balanced: ["Balanced", "Who is always hidden; how much and sensitive facts are hidden unless your question needs them."],
+  guarded: ["Guarded", "As Balanced, and nothing is left because it is needed; the answer may calculate with what is hidden."],
+  deidentify: ["Names and numbers", "Names of people, firms, places and products, dates, and amounts unless needed, stay here; the rest stays readable."],
   words: ["Word by word", "3,000 frequent words stay; each other word is drawn by itself."],
   identifiers: ["Identifiers only", "Only e-mail addresses, card numbers and the like. No differential privacy."],
   cape: ["Cape", "Words that fit the sentence."],

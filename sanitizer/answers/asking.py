@@ -1,0 +1,66 @@
+"""What an API is told of placeholders, what a reader is told of its answers, and how an API asks.
+
+It may write `[need <CONDITION_1>]`. Nothing leaves for that: a person decides (docs/policy.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from sanitizer.storage.table import Originals
+
+NOTE = (
+    "[Note: words such as <PERSON_1> stand for hidden ones, which are put back into your answer. "
+    "Copy them as they are and do not remark on them. Parts may be written: <PERSON_1:first>, "
+    ":last, :initials, :upper, and of ids <ID_1:digits>.{}]"
+)
+"""The note behind the first text in which something is hidden."""
+NEED = " If you cannot answer rightly without a value, write [need <MONEY_1>] alone."
+"""What is added where a person may let values leave."""
+LONGEST = 80
+"""Characters of the longest request for a value."""
+ASKS = re.compile(rf"\\?\[need\s+(?P<value><[^\[\]\n<>]{{1,{LONGEST}}}>)\s*\\?\]", re.I)
+BEGINS = re.compile(rf"\\?\[(?:n(?:e(?:e(?:d(?:\s[^\[\]\n]{{0,{LONGEST}}})?)?)?)?)?\Z", re.I)
+"""A request for a value, and the end of a text that may become one."""
+
+
+def notes_on(originals: Originals) -> Iterator[str]:
+    """Yield a note for each thing that was drawn, also where the draw equals the original.
+
+    >>> from sanitizer.storage.table import Drawn
+    >>> list(notes_on(Originals({Drawn("gout", 5.0): "asthma"})))[0][:50]
+    'the model was told "gout" where you wrote "asthma"'
+    """
+    for told in tuple(originals.drawn):
+        wrote = originals[told]
+        yield (
+            f'the model was told "{told}" where you wrote "{wrote}": what it says of {told} may '
+            f"not hold for {wrote}"
+        )
+
+
+class Need(NamedTuple):
+    """A value that an answer asks for.
+
+    Attributes:
+        kind: its class. placeholder: as it was sent. original: what it stands for.
+    """
+
+    kind: str
+    placeholder: str
+    original: str
+
+
+def needs_of(answer: str, originals: Originals, kinds: Collection[str]) -> Iterator[Need]:
+    """Yield what an answer asks for, once each, of these classes and never what was drawn.
+
+    >>> hidden = Originals({"<MONEY_1>": "£1,250"})
+    >>> list(needs_of("I [need <MONEY_1>] and [need <PERSON_1>].", hidden, ["MONEY"]))
+    [Need(kind='MONEY', placeholder='<MONEY_1>', original='£1,250')]
+    """
+    for value in dict.fromkeys(found["value"] for found in ASKS.finditer(answer)):
+        kind = re.sub(r"(?:_[0-9]+)+\Z", "", value.strip("<>"))
+        if kind in kinds and value in originals and value not in originals.drawn:
+            yield Need(kind, value, originals[value])
