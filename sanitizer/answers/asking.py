@@ -1,4 +1,4 @@
-"""What an API is told of placeholders, what a reader is told of its answers, and how an API asks.
+"""What an API is told of placeholders, and how it asks for a value that it needs.
 
 It may write `[need <CONDITION_1>]`. Nothing leaves for that: a person decides (docs/policy.md).
 """
@@ -24,21 +24,6 @@ LONGEST = 80
 ASKS = re.compile(rf"\\?\[need\s+(?P<value><[^\[\]\n<>]{{1,{LONGEST}}}>)\s*\\?\]", re.I)
 BEGINS = re.compile(rf"\\?\[(?:n(?:e(?:e(?:d(?:\s[^\[\]\n]{{0,{LONGEST}}})?)?)?)?)?\Z", re.I)
 """A request for a value, and the end of a text that may become one."""
-
-
-def notes_on(originals: Originals) -> Iterator[str]:
-    """Yield a note for each thing that was drawn, also where the draw equals the original.
-
-    >>> from sanitizer.storage.table import Drawn
-    >>> list(notes_on(Originals({Drawn("gout", 5.0): "asthma"})))[0][:50]
-    'the model was told "gout" where you wrote "asthma"'
-    """
-    for told in tuple(originals.drawn):
-        wrote = originals[told]
-        yield (
-            f'the model was told "{told}" where you wrote "{wrote}": what it says of {told} may '
-            f"not hold for {wrote}"
-        )
 
 
 class Need(NamedTuple):

@@ -162,6 +162,21 @@ class Restorer:
             reader.read(text[read:end])
         return [*parts, Part(text[done:end])], text[end:]
 
+    def notes(self) -> tuple[str, ...]:
+        """Return a note for each thing that was drawn, also where the draw equals the original.
+
+        >>> from sanitizer.storage.table import Drawn
+        >>> drawn = Originals({Drawn("gout", 5.0): "asthma"})
+        >>> Restorer(drawn).notes()[0][:50]
+        'the model was told "gout" where you wrote "asthma"'
+        """
+        pairs = [(told, self.originals[told]) for told in tuple(self.originals.drawn)]
+        return tuple(
+            f'the model was told "{told}" where you wrote "{wrote}": what it says of {told} may '
+            f"not hold for {wrote}"
+            for told, wrote in pairs
+        )
+
     def spelled(self, text: str) -> list[tuple[int, int]]:
         """Return where a text has placeholders of the conversation, however they are spelled.
 

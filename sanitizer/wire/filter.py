@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from sanitizer.answers.asking import Need, notes_on
+from sanitizer.answers.asking import Need
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, said_in, stamped_body
@@ -265,7 +265,7 @@ class Filter:
             record,
             streams,
             hints[0] if hints else (),
-            tuple(notes_on(texts.originals)) if texts.originals.drawn else (),
+            texts.notes(),
             endpoint,
             sanitizer,
             asked,

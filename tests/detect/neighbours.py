@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sanitizer.detect.classes import concept_of, is_adjective
 from sanitizer.detect.detector import Detector, Reading
 from sanitizer.detect.units import document
 from sanitizer.detect.view import View, parted
 from sanitizer.text.policy import Policy
-from sanitizer.text.words import folded, word_spans
+from sanitizer.text.words import Unit, folded, word_spans
 
 VALUES = {
     "PERSON": "Ifeanyi|Anna Lund|grace|J. Marsh|O'Brien|Müller-Örs|Нина|王小明|zoltan k|Xiu"
@@ -88,14 +89,20 @@ class Shared:
         return tuple(each for each in self.said if not each[0])
 
 
+@lru_cache(maxsize=64)
+def _reading(detector: Detector, text: str, taken: tuple[Unit, ...]) -> Reading:
+    """Read a text once for all of its pairs."""
+    return detector.read(text, taken, asks=True)
+
+
 def shared(detector: Detector, policy: Policy, text: str, value: str) -> Shared:
     """Return what a text shares with its neighbours, in which another value takes this one's place.
 
     The other word's classes are compared, not only what becomes of them.
     """
     taken = document(text, policy).taken
-    reading = detector.read(text, taken, (), policy.thresholds, bool(policy.left))
     hidden = [(unit.start, unit.end, unit.kind) for unit in taken]
+    reading = _reading(detector, text, taken)
     places = [at for at in range(len(text)) if text.startswith(value, at)]
     said: list[tuple[int, tuple[object, ...]]] = []
     for each in reading.findings:
