@@ -17,7 +17,10 @@ NOTE = (
     ":last, :initials, :upper, and of ids <ID_1:digits>.{}]"
 )
 """The note behind the first text in which something is hidden."""
-NEED = " If you cannot answer rightly without a value, write [need <MONEY_1>] alone."
+NEED = (
+    " Where a right answer depends on a hidden value, answer what you can and write [need <MONEY_1>] "
+    "for it."
+)
 """What is added where a person may let values leave."""
 LONGEST = 80
 """Characters of the longest request for a value."""
