@@ -12,14 +12,13 @@ from typing import NamedTuple
 from sanitizer.storage.table import Originals
 
 NOTE = (
-    "[Note: words such as <PERSON_1> stand for hidden ones, which are put back into your answer. "
-    "Copy them as they are and do not remark on them. Parts may be written: <PERSON_1:first>, "
-    ":last, :initials, :upper, and of ids <ID_1:digits>.{}]"
+    "[Note: <PERSON_1> and the like stand for hidden words and are put back into your answer: copy "
+    "them, do not remark on them. Parts: <PERSON_1:first>, :last, :initials, :upper, "
+    "<ID_1:digits>.{}]"
 )
 """The note behind the first text in which something is hidden."""
 NEED = (
-    " Where a right answer depends on a hidden value, answer what you can and write [need <MONEY_1>] "
-    "for it."
+    " Where a right answer depends on a hidden value, answer the rest and write [need <MONEY_1>]."
 )
 """What is added where a person may let values leave."""
 LONGEST = 80

@@ -9,7 +9,10 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from sanitizer import Sanitizer
+from sanitizer.answers.asking import NEED, NOTE
 from sanitizer.clients.shielding import shield
+from sanitizer.lm.files import model_folder
+from sanitizer.lm.tokens import ByteTokens
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.testing import RecordingServer
 from sanitizer.testing.server import answer
@@ -151,3 +154,8 @@ def test_an_answer_about_a_stand_in_says_so(told: Told) -> None:
         drawn = sent(server)[0].removeprefix("I have ").partition(".")[0]
     (note,) = found.sanitizer_notes  # type: ignore[attr-defined]
     assert note.startswith(f'the model was told "{drawn}" where you wrote "eczema"')
+
+
+def test_the_note_is_short() -> None:
+    pieces = ByteTokens(model_folder("lm") / "tokenizer.json")
+    assert len(pieces.encode(NOTE.format(NEED))) <= 90
