@@ -25,13 +25,17 @@ from PySide6.QtWidgets import QLineEdit  # isort: skip
 
 pytestmark = pytest.mark.usefixtures("display")
 
+NOTE = "\n\n[Note"
+"""What the API is told behind the text that is seen."""
+
 
 def test_what_is_seen_is_what_leaves_and_nothing_private_does(someone: Person, api: Api) -> None:
     someone.types(TEXT)
     someone.reads()
     assert someone.sends(api.url) == ""
     (received,) = api.requests
-    assert received.json["messages"] == [{"role": "user", "content": someone.reads()}]
+    (message,) = received.json["messages"]
+    assert message["content"].partition(NOTE)[0] == someone.reads()
     # A word may be drawn for itself, rarely.
     private = [secret for secret in SECRETS if secret not in someone.reads()]
     assert {"Peter", "Leeds", "peter@example.org"} <= set(private)
@@ -80,7 +84,8 @@ def test_a_text_is_paid_for_once(someone: Person, api: Api) -> None:
     assert someone.window.balance.text() == paid
     someone.sends(api.url)
     assert someone.window.balance.text() == paid
-    assert [r.json["messages"][0]["content"] for r in api.requests] == [seen, seen]
+    sent = [r.json["messages"][0]["content"].partition(NOTE)[0] for r in api.requests]
+    assert sent == [seen, seen]
 
 
 def test_a_text_that_is_typed_again_has_its_price(someone: Person, api: Api) -> None:

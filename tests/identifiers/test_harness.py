@@ -71,7 +71,8 @@ def test_nothing_leaks_and_everything_comes_back(name: str) -> None:
     if name != "identifiers":
         nouns = import_module("pii_leak_benchmark.http_profile")._NONCE_WORDS
         policy = replace(policy, public=policy.public | frozenset(nouns))
-    sanitizer = Sanitizer(policy=policy)
+    # The harness's API repeats what it gets, a note to it too.
+    sanitizer = Sanitizer(policy=replace(policy, wire=replace(policy.wire, note=False)))
     sanitizer.load()
     with proxy(f"http://127.0.0.1:{capture}/v1", sanitizer) as running:
         url = f"http://127.0.0.1:{running.port}/v1"

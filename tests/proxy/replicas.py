@@ -28,6 +28,8 @@ STORE_KEY = "a made up key of the store"
 EPSILON = 4.123456789
 """Of each draw: a sum that is off by one nano-epsilon shows."""
 POLICY = f"""
+[wire]
+note = false  # the API repeats what it gets
 [mechanism]
 name = "cape"
 epsilon = {EPSILON}
@@ -92,7 +94,7 @@ class Replica:
 
 def configured(server: PostgresServer, up: Upstream, folder: Path) -> Path:
     """The configuration of one tenant with a store on a server."""
-    (folder / "policy.toml").write_text('base = "balanced"\n' + POLICY)
+    (folder / "policy.toml").write_text('base = "guarded"\n' + POLICY)
     (folder / "key").write_text(KEY)
     (folder / "store-key").write_text(STORE_KEY)
     (folder / "url").write_text(server.url)

@@ -184,6 +184,7 @@ def test_a_fact_in_everyday_words_is_pointed_out(visit: Visit) -> None:
 
 
 def test_a_task_that_needs_hidden_amounts_is_hinted_at(visit: Visit) -> None:
+    visit.page.locator("input[value=guarded]").check(force=True)
     visit.write("Sort these by price: Elena Marsh owes £240, Otto Quill owes £95.")
     said = visit.page.locator("#notices li")
     expect(said).to_contain_text(["Amounts are hidden"])
