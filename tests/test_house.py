@@ -35,7 +35,7 @@ MAX_LINES = {
     "lm": 2_500,
     "pipeline": 4_750,
     "privacy": 2_750,
-    "proxy": 3_650,
+    "proxy": 3_700,
     "risk": 2_050,
     "storage": 3_900,
     "synthesis": 1_100,

@@ -563,7 +563,11 @@ class PageApi:
         parts = [(restored, None)] if restored.extracted else restorer.parts(wish.answer)[0]
         originals = restorer.originals
         return {
-            "parts": [{"text": text, "original": original} for text, original in parts],
+            "parts": [
+                # What the answer asks for is shown as it came.
+                {"text": text, "original": None if text == original else original}
+                for text, original in parts
+            ],
             "notes": [{"told": told, "wrote": originals[told]} for told in originals.drawn],
             "words_stay": any(each.record.mechanism != "none" for each in left)
             and any(r.kind in WORD_KINDS for each in left for r in each.replacements),
