@@ -228,12 +228,13 @@ class Filter:
         n_ended = n_told_tools(sanitizer) if told else 0
         for kind in (kind for _, result in said for kind in result.record.left):
             walker.left[f"needed {kind}"] += 1
-        hints = [result.hints for slot, result in said if slot.role == "user"][-1:]
+        newest = next((result for slot, result in reversed(said) if slot.role == "user"), None)
+        hints = newest.hints if newest is not None else ()
         record = replace(
             record,
             n_claims_ended=n_ended,
             n_warnings=sum(len(result.warnings) for _, result in said),
-            n_hints=len(hints[0]) if hints else 0,
+            n_hints=len(hints),
             untouched=dict(walker.left),
         )
         _tell(record)
@@ -264,7 +265,7 @@ class Filter:
             dumps(found),
             record,
             streams,
-            hints[0] if hints else (),
+            hints,
             texts.notes(),
             endpoint,
             sanitizer,
