@@ -419,7 +419,7 @@ class Chat:
         answer = self._sanitizer.restored_stream(_kept(self._api.answer(self._history), noisy))
         for piece in _kept(answer, said):
             _say(safe(piece), end="")
-        self._sanitizer.inner.remember_answer("".join(noisy), "".join(said))
+        self._sanitizer.inner.answers.remember_answer("".join(noisy), "".join(said))
         self._history.append({"role": "assistant", "content": "".join(said)})
         _say("" if answer.note is None else f"\nnote: {answer.note}")
         for note in told(answer.drawn, self._reveal):

@@ -183,7 +183,7 @@ def _tool(tool: Any) -> Json:
 def _restored(value: Any, sanitizer: Sanitizer) -> Any:
     """Return a value with originals in every string of it."""
     if isinstance(value, str):
-        return str(sanitizer.inner.restorer().text(value))
+        return str(sanitizer.inner.answers.restorer().text(value))
     if isinstance(value, list):
         return [_restored(inner, sanitizer) for inner in value]
     if isinstance(value, dict):

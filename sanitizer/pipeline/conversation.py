@@ -1,44 +1,31 @@
 """One conversation: the table of its things, what it released, and what an API answered.
 
 The steps from a text to what leaves are methods here, in the order in which `Sanitizer.sanitize`
-takes them; so is the way back of an answer.
+takes them. `answers` is the way back.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 from bisect import bisect_right
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple
 
-from sanitizer.answers.alignment import Piece
-from sanitizer.answers.asking import NEED, NOTE, Need, needs_of
 from sanitizer.answers.extractors import (
-    AnswerContext,
-    AnswerStream,
     Extractor,
-    RecentPrompts,
-    RestoredAnswer,
 )
-from sanitizer.answers.formulas import INSTRUCTION, OPENS
-from sanitizer.answers.links import MAY_LINK, Links
-from sanitizer.answers.restorer import Restorer
-from sanitizer.detect.detector import Detector, Labelled, Reading, detector_for, entities
+from sanitizer.detect.detector import Detector, Labelled, Reading, entities
 from sanitizer.detect.units import Document, document, segmented
 from sanitizer.detect.view import Opened, opened
-from sanitizer.errors import NotCertified
-from sanitizer.lm.loading import Models
-from sanitizer.pipeline.classes import ClassDraws
-from sanitizer.pipeline.engines import LoadedModels, WordMechanism, draw, load_models
-from sanitizer.pipeline.leaving import decide, leave
+from sanitizer.pipeline.answering import Answers, need_key
+from sanitizer.pipeline.engines import LoadedModels, ModelLoader, WordMechanism, draw
+from sanitizer.pipeline.leaving import leave
 from sanitizer.pipeline.masked_text import MaskedText
 from sanitizer.pipeline.record import (
     Settings,
@@ -47,12 +34,12 @@ from sanitizer.pipeline.record import (
     perturbed_record,
     plain_record,
 )
-from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory, declared
+from sanitizer.pipeline.response_memory import ResponseMemory
 from sanitizer.pipeline.surrogates import APART, KnownIdentifiers, again, count_draws, surrogates
 from sanitizer.randomness import SYSTEM_RANDOM, Source
-from sanitizer.results import VALUES, Record, SanitizedText
-from sanitizer.storage.budget import Budget, Charge
-from sanitizer.storage.table import Originals, Row, Wanted
+from sanitizer.results import Record, SanitizedText
+from sanitizer.storage.budget import Charges
+from sanitizer.storage.table import Row, Wanted
 from sanitizer.storage.vault import Vault, message_key
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import DeclaredText
@@ -60,16 +47,6 @@ from sanitizer.text.words import Segmented
 
 MAX_PREVIEWED = 10_000
 """Texts whose previews are remembered until one of them is adopted."""
-MAX_SENT = 64
-"""Texts with links that are remembered, so that the links may come back restored."""
-_HAS_VALUE = re.compile(f"<(?:{'|'.join(sorted(VALUES))})_")
-"""Beginning of a placeholder that a formula may calculate with."""
-_OF_APIS = frozenset({"assistant", "arguments", "value"})
-"""Roles of texts that an API may have written: messages, and values in arguments."""
-
-Answered = SanitizedText | Sequence[SanitizedText]
-"""What an answer answers: a result of `sanitize`, or several, the last one answered."""
-_T = TypeVar("_T")
 
 
 class Message(NamedTuple):
@@ -78,55 +55,6 @@ class Message(NamedTuple):
     key: bytes
     role: str
     text: str
-
-
-class Charges:
-    """The charges of one group of texts, by the number of the text. One thread uses it.
-
-    They are reserved before anything is drawn, and settled once for each text. If the block fails,
-    those still open are given back if nothing was drawn yet, and committed afterwards: once
-    something was drawn, whether and where a failure occurs may depend on private words.
-    """
-
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
-        self._open: defaultdict[int, list[Charge]] = defaultdict(list)
-        self._drawn = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, of: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        for text in list(self._open) if error is not None else ():
-            self.settle(text, self._drawn)
-
-    def reserve(self, text: int, epsilon: float, certified: bool, key: bytes | None = None) -> None:
-        """Reserve the price of a text, or of one more draw for it.
-
-        Args:
-            key: of the message that will be kept; a shared ledger charges it once.
-
-        Raises:
-            BudgetExceeded: the budget has less left.
-            NotCertified: a limit was set for a mechanism whose epsilon is not proved.
-        """
-        if self._budget.limited and not certified:
-            raise NotCertified("a budget needs a certified mechanism")
-        if epsilon:
-            self._open[text].append(self._budget.reserve(epsilon, key))
-
-    def start_drawing(self) -> None:
-        """Commit, instead of giving back, whatever is still open when something fails from here."""
-        self._drawn = True
-
-    def settle(self, text: int, released: bool) -> None:
-        """Commit the charge of a text whose draw was released, or give it back."""
-        charges = self._open[text]
-        while charges:
-            charges[-1].commit() if released else charges[-1].release()
-            charges.pop()  # only now: a failed commit is tried again on the way out
 
 
 class Previews:
@@ -150,36 +78,6 @@ class Previews:
             return dict(self._prices.get(text, {}))
 
 
-class ModelLoader:
-    """Loads what one mechanism needs at first use. Safe for many threads."""
-
-    def __init__(self, models: Models, mechanism: WordMechanism) -> None:
-        self.models = models
-        self._mechanism = mechanism
-        self._loaded: dict[str, Any] = {}
-        self._lock = threading.Lock()
-
-    def _once(self, name: str, load: Callable[[], _T]) -> _T:
-        if name not in self._loaded:
-            with self._lock:
-                if name not in self._loaded:
-                    self._loaded[name] = load()
-        found: _T = self._loaded[name]
-        return found
-
-    def class_draws(self) -> ClassDraws:
-        """Return what draws stand-ins within classes; raise ModelError."""
-        return self._once("draws", lambda: ClassDraws(self._mechanism, *self.models.tables()))
-
-    def detector(self) -> Detector:
-        """Return what finds private things; raise ModelError."""
-        return self._once("detector", lambda: detector_for(self.models))
-
-    def words(self) -> LoadedModels:
-        """Return what draws words one by one; raise ModelError."""
-        return self._once("words", lambda: load_models(self.models, self._mechanism))
-
-
 class Conversation:
     """The stages of one Sanitizer, and what its conversation holds. Safe for many threads.
 
@@ -197,6 +95,7 @@ class Conversation:
         previews: what was drawn without a charge, in all conversations.
 
     Attributes:
+        answers: what comes back.
         remember, watch, unwatch, align, n_turns, restored_in: of `ResponseMemory`, for this
             conversation. class_draws: returns what draws within classes; raises ModelError.
     """
@@ -214,7 +113,7 @@ class Conversation:
     ) -> None:
         policy = settings.policy
         self.settings, self.vault, self.conversation = settings, vault, conversation
-        self.extractor, self.preview = extractor, preview
+        self.preview = preview
         self._loader, self.class_draws = loader, loader.class_draws
         self._previews = previews or Previews()
         responses = responses or ResponseMemory(vault, answer_record(policy))
@@ -231,11 +130,9 @@ class Conversation:
         detected = CLASSES if policy.detector != "none" else set(CLASSES) - {"ID"}
         self._identifiers = KnownIdentifiers(self._known, detected)
         self._light: Conversation | None = None
-        self._prompts = RecentPrompts()
-        self._sent: deque[str] = deque(maxlen=MAX_SENT)
-        self._results: deque[SanitizedText] = deque(maxlen=MAX_SENT)
-        self._quotes = self._has_tools = False
+        self._has_tools = False
         self._tools = f"tools/{conversation.rpartition('/')[2]}"
+        self.answers = Answers(settings, vault, conversation, extractor, responses, self._is_typed)
 
     def derive(
         self,
@@ -260,24 +157,16 @@ class Conversation:
             else ModelLoader(self._loader.models, mechanism),
             vault,
             name,
-            self.extractor,
+            self.answers.extractor,
             preview or self.preview,
             self._responses if vault is self.vault else None,
             self._previews,
         )
 
-    @property
-    def answers(self) -> Conversation:
-        """The conversation itself."""
-        return self
-
-    released = answers
-
     def corrected(self, policy: Policy) -> Conversation:
         """Return the same conversation under a policy that differs in its corrections alone."""
         other = self.derive(None, policy, self.settings.mechanism, self.vault)
-        other._prompts, other._sent = self._prompts, self._sent
-        other._results, other._quotes = self._results, self._quotes
+        other.answers.follow(self.answers)
         return other
 
     def of_role(self, role: str) -> Conversation:
@@ -447,7 +336,7 @@ class Conversation:
                     charges.start_drawing()
                 values = surrogates(table, text, private, policy, source, place, draws, n_new)
                 if role == "user" and table.decided:
-                    decided = table.decided.get(self._need_key(text), ())
+                    decided = table.decided.get(need_key(text), ())
         return MaskedText(text, private, values, pieces, mechanism.consistent, n_new, decided)
 
     def record(self, masked: MaskedText) -> Record:
@@ -581,145 +470,6 @@ class Conversation:
         # Whatever its role: all of its previews were seen.
         return self._key("previews", "", "", message.text)
 
-    # ---- the way back ----
-
-    def resent(self, text: DeclaredText) -> DeclaredText | SanitizedText:
-        """Return a text of the assistant with what the API wrote of it declared.
-
-        Or the answer that it repeats. Where something is declared already, it stays as it is.
-        """
-        if text.declared or text.keep:
-            return text
-        (found,) = self.align([Resent("assistant", text.text)])
-        if isinstance(found, str):
-            return SanitizedText(found, (), answer_record(self.settings.policy))
-        return declared(text.text, found) if found else text
-
-    def prompted(self, result: SanitizedText, role: str) -> SanitizedText:
-        """Return the result; remember what an answer to it may need.
-
-        Links in what the API wrote are not the user's, though they were sent: an answer that the
-        application changed a little comes back as a text like others.
-        """
-        if role not in _OF_APIS:
-            if MAY_LINK.search(result.text):
-                self._sent.append(result.text)
-            self._results.append(result)
-            self._quotes = self._quotes or OPENS in result.text
-        if self.extractor is not None and role == "user":
-            self._prompts.add(result)
-        return result
-
-    def restore(self, answer: str, prompt: Answered | None) -> RestoredAnswer:
-        """Restore a whole answer, and remember what was sent for the words it now shows."""
-        restored = self.rewritten(answer, prompt)
-        if restored.extracted:
-            (sent,) = self.align([Resent("assistant", answer)], sends=False)
-            if isinstance(sent, str):
-                self.remember_answer(sent, restored)
-        return restored
-
-    def rewritten(self, answer: str, prompt: Answered | None) -> RestoredAnswer:
-        """Restore a whole answer; what it shows is not remembered."""
-        return AnswerStream([answer], self._context(prompt), whole=True).answer()
-
-    def stream(self, pieces: Iterable[str], prompt: Answered | None) -> AnswerStream:
-        """Restore an answer that comes in pieces."""
-        return AnswerStream(pieces, self._context(prompt))
-
-    def remember_answer(self, sent: str, restored: str, role: str = "assistant") -> None:
-        """Let an answer go back as it came.
-
-        Chats send their whole history with each message. When `restored` comes in this role, edited
-        or not, what the API wrote of it leaves as it came, free of charge: the API that sent it
-        knows it, and learns only that it came back. What was put in is treated like any text.
-        Answers are kept in the vault.
-
-        Raises:
-            VaultError: the answer cannot be kept.
-        """
-        pieces = pieces_of(sent, restored, [self.restorer()])
-        self.remember([Passage(role, sent, restored, pieces, place=-1)])
-
-    def restorer(self, prompts: Sequence[SanitizedText] = (), capitals: bool = False) -> Restorer:
-        """Return a restorer of the identifiers that the vault holds now; raise VaultError.
-
-        Args:
-            prompts: what was sent for certain, however long ago: its links may be restored. If the
-                last one was a conversation of its own, that one's identifiers are restored.
-            capitals: of names that were typed in lower case, where the answer is prose.
-        """
-        own = prompts[-1] if prompts and prompts[-1].conversation else None
-        originals = self.vault.originals(own.conversation if own else self.conversation)
-        if own and not originals:  # forgotten by the vault; what was replaced is known all the same
-            originals = _originals_of(own)
-        guarded = self.settings.policy.wire.links == "guard"
-        sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
-        # Nothing is held back for a formula where an API was told of none.
-        computes = self._computes(prompts) and any(map(_HAS_VALUE.match, originals))
-        links = Links(sent) if guarded else None
-        return Restorer(originals, links, computes=computes, capitals=capitals)
-
-    def needs(self, answer: str) -> tuple[Need, ...]:
-        """Return what an answer asks for that a person may let leave; raise VaultError."""
-        left = self.settings.policy.left
-        if not (left and self._is_typed()):
-            return ()
-        return tuple(needs_of(answer, self.vault.originals(self.conversation), left))
-
-    def decide(self, text: str, needs: Sequence[Need], chosen: Collection[str]) -> bool:
-        """Keep what a person lets leave of what an answer to a text asked for.
-
-        Returns:
-            True if something is released: the same text, sanitized again, ends with it.
-        """
-        with self._tables.edit(self.conversation) as table:
-            return decide(table, self._need_key(text), needs, chosen, self.settings.policy)
-
-    @staticmethod
-    def _need_key(text: str) -> str:
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def note(self, texts: Sequence[SanitizedText] | None = None) -> str:
-        """Return what an API must be told of placeholders, "" where nothing is hidden.
-
-        Args:
-            texts: what a request holds; default the latest texts of the conversation.
-        """
-        policy, shown = self.settings.policy, self._results if texts is None else texts
-        hidden = {each.kind for text in shown for each in text.replacements}
-        if not (policy.wire.note and any(map(str.isupper, hidden))):
-            return ""
-        return NOTE.format(NEED if policy.left & hidden and self._is_typed() else "")
-
-    def instruction(self, prompts: Sequence[SanitizedText] | None = None) -> str:
-        """Return what an API must be told to calculate with hidden values, or "".
-
-        Args:
-            prompts: what a request holds; default the latest texts of the conversation.
-        """
-        texts = self._results if prompts is None else prompts
-        hides = any(each.kind in VALUES for text in texts for each in text.replacements)
-        told = hides or self.settings.policy.wire.formulas is True
-        return INSTRUCTION if told and self._computes(prompts or ()) else ""
-
-    def _computes(self, prompts: Sequence[SanitizedText]) -> bool:
-        """Return True if formulas of answers are computed: not where a text holds some itself."""
-        formulas = self.settings.policy.wire.formulas
-        if formulas != "auto" or self.settings.policy.detector == "none":
-            return formulas is True
-        return not (self._quotes or any(OPENS in each.text for each in prompts))
-
-    def _context(self, prompt: Answered | None) -> AnswerContext:
-        if isinstance(prompt, SanitizedText):
-            prompt = [prompt]
-        prompts = self._prompts.last() if prompt is None else tuple(prompt)
-        if not all(isinstance(each, SanitizedText) for each in prompts):
-            raise TypeError(
-                "prompt must be what sanitize returned, or a sequence of that, not text"
-            )
-        return AnswerContext(self.restorer(prompts), self.extractor, prompts, self.settings.policy)
-
     def read_once(self) -> AbstractContextManager[None]:
         """Read the table of the conversation once in the block, as far as the vault can."""
         reads: Callable[[str], AbstractContextManager[None]] | None
@@ -730,27 +480,6 @@ class Conversation:
 def no_things(forms: object) -> dict[str, str]:
     """Return that none of these forms is a thing of a conversation."""
     return {}
-
-
-def _originals_of(result: SanitizedText) -> Originals:
-    """Return what stands for what in one text, placeholders only."""
-    found = [(each.replacement, each.original) for each in result.replacements]
-    return Originals({value: original for value, original in found if value.startswith("<")})
-
-
-def pieces_of(sent: str, shown: str, restorers: Iterable[Restorer]) -> tuple[Piece, ...]:
-    """Return the stretches of an answer, restored ones apart from what the API wrote.
-
-    An answer that was rewritten is one stretch.
-    """
-    if sent == shown:
-        return (Piece(sent, shown),)
-    for restorer in restorers:
-        parts, _ = restorer.parts(sent)
-        pieces = [Piece(p.text, p.text if p.original is None else p.original) for p in parts]
-        if "".join(piece.shown for piece in pieces) == shown:
-            return tuple(piece for piece in pieces if piece.sent)
-    return (Piece(sent, shown),)
 
 
 def _drawn(result: SanitizedText) -> str:

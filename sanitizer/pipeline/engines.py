@@ -7,17 +7,21 @@ word, the causal model what comes before it (`LeftReader`). `DynTextEngine` need
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sanitizer.detect.detector import Detector, detector_for
 from sanitizer.lm.causal import CausalLM
 from sanitizer.lm.loading import Models
 from sanitizer.lm.masked import Batch, MaskedLM, Row, batches, centred_rows, rows
 from sanitizer.lm.tokens import ByteTokens, WordPieces
+from sanitizer.pipeline.classes import ClassDraws
 from sanitizer.pipeline.masked_text import Choices, MaskedText
 from sanitizer.pipeline.outputs import (
     ByteTokenSpace,
@@ -42,6 +46,7 @@ from sanitizer.randomness import Source
 
 WordMechanism = Cape | DynText
 Logits = NDArray[np.float32]
+_T = TypeVar("_T")
 
 START = "<|endoftext|>"
 """Token that the causal model reads before every text; it separates documents in training."""
@@ -443,3 +448,33 @@ def step_batches(
                 text, *each.masked.original_ids(), due, models.pieces.mask, longest
             )
     return batches(planned, (models.pieces.cls, models.pieces.sep), MAX_BATCH_TOKENS)
+
+
+class ModelLoader:
+    """Loads what one mechanism needs at first use. Safe for many threads."""
+
+    def __init__(self, models: Models, mechanism: WordMechanism) -> None:
+        self.models = models
+        self._mechanism = mechanism
+        self._loaded: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def _once(self, name: str, load: Callable[[], _T]) -> _T:
+        if name not in self._loaded:
+            with self._lock:
+                if name not in self._loaded:
+                    self._loaded[name] = load()
+        found: _T = self._loaded[name]
+        return found
+
+    def class_draws(self) -> ClassDraws:
+        """Return what draws stand-ins within classes; raise ModelError."""
+        return self._once("draws", lambda: ClassDraws(self._mechanism, *self.models.tables()))
+
+    def detector(self) -> Detector:
+        """Return what finds private things; raise ModelError."""
+        return self._once("detector", lambda: detector_for(self.models))
+
+    def words(self) -> LoadedModels:
+        """Return what draws words one by one; raise ModelError."""
+        return self._once("words", lambda: load_models(self.models, self._mechanism))

@@ -25,22 +25,16 @@ from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.lm.causal import CausalLM
 from sanitizer.lm.loading import Models
 from sanitizer.lm.masked import MaskedLM
-from sanitizer.pipeline.conversation import (
-    Answered,
-    Charges,
-    Conversation,
-    Message,
-    ModelLoader,
-    repeated,
-)
-from sanitizer.pipeline.engines import MAX_BATCH_TOKENS, WordMechanism
+from sanitizer.pipeline.answering import Answered
+from sanitizer.pipeline.conversation import Conversation, Message, repeated
+from sanitizer.pipeline.engines import MAX_BATCH_TOKENS, ModelLoader, WordMechanism
 from sanitizer.pipeline.masked_text import MaskedText
 from sanitizer.pipeline.record import Settings
 from sanitizer.privacy.cape import Cape
 from sanitizer.progress import counted
 from sanitizer.randomness import SYSTEM_RANDOM, Source, secret_key
 from sanitizer.results import FactWarning, Left, SanitizedText
-from sanitizer.storage.budget import LocalBudget, budget_for
+from sanitizer.storage.budget import Charges, LocalBudget, budget_for
 from sanitizer.storage.ledger import Budgets, Scope
 from sanitizer.storage.vault import MemoryVault, Vault
 from sanitizer.text.policy import Policy
@@ -239,9 +233,9 @@ class Sanitizer:
             pending = self._pending(given, role, fresh, source)
             (result,) = self._by_words([pending], fresh, source)
             return result
-        found = inner.resent(given) if role == "assistant" else given
+        found = inner.answers.resent(given) if role == "assistant" else given
         if isinstance(found, SanitizedText):
-            return inner.prompted(found, role)
+            return inner.answers.prompted(found, role)
         stages = inner.of_role(role)
         with Charges(self._budget) as charges:
             for is_last in (False, True):
@@ -266,7 +260,7 @@ class Sanitizer:
         result = SanitizedText(rendered, replacements, record, warnings, left)
         if left and self.policy.wire.ask == "warn":
             _LOG.info("left as the request needs it: %s", ", ".join(record.left))
-        return inner.prompted(result, role)
+        return inner.answers.prompted(result, role)
 
     def sanitize_batch(
         self,
@@ -388,7 +382,7 @@ class Sanitizer:
     def _pending(self, text: DeclaredText, role: str, fresh: bool, source: Source) -> _Pending:
         """Return a text with the result already released for it, or masked and to be drawn."""
         inner = self.inner
-        read = inner.resent(text) if role == "assistant" else text
+        read = inner.answers.resent(text) if role == "assistant" else text
         if isinstance(read, SanitizedText):
             return _Pending(inner.message(role, text), read, None)
         message = inner.message(role, read)
@@ -429,7 +423,7 @@ class Sanitizer:
             result = found or results.get(i) or repeated(results[first[message.key]])
             if inner.preview and (found or i in results):  # found: before a restart, perhaps
                 inner.note_preview(message, result)
-            yield inner.prompted(result, message.role)
+            yield inner.answers.prompted(result, message.role)
         if refusal is not None:
             raise refusal
 
@@ -494,7 +488,9 @@ class Sanitizer:
             >>> sanitizer.restore("{{= <MONEY_1> + <MONEY_2> }}", prompt)
             '£2,230.50'
         """
-        return "\n\n".join(filter(None, [self.inner.note(), self.inner.instruction()]))
+        return "\n\n".join(
+            filter(None, [self.inner.answers.note(), self.inner.answers.instruction()])
+        )
 
     def restore(self, answer: str, prompt: Answered | None = None) -> RestoredAnswer:
         """Return an answer with the originals in place of the values released for them.
@@ -522,7 +518,7 @@ class Sanitizer:
         """
         if not isinstance(answer, str):
             raise TypeError(f"answer must be a str, got {type(answer).__name__}")
-        return self.inner.restore(answer, prompt)
+        return self.inner.answers.restore(answer, prompt)
 
     def needs(self, answer: str) -> tuple[Need, ...]:
         """Return what an answer asks for: it wrote `[need <CONDITION_1>]` for a hidden value.
@@ -543,7 +539,7 @@ class Sanitizer:
             >>> sanitizer.release(text, needs, [money.replacement]).text.endswith("1200 euros")
             True
         """
-        return self.inner.needs(answer)
+        return self.inner.answers.needs(answer)
 
     def release(
         self, text: str | DeclaredText, needs: Sequence[Need], chosen: Collection[str]
@@ -561,7 +557,7 @@ class Sanitizer:
             SanitizerError: as `sanitize`.
         """
         given = DeclaredText.of(text)
-        self.inner.decide(given.text, needs, chosen)
+        self.inner.answers.decide(given.text, needs, chosen)
         return self.sanitize(given)
 
     def restored_stream(
@@ -583,7 +579,7 @@ class Sanitizer:
             >>> "".join(sanitizer.restored_stream(["<EMA", "IL_1> is ", "Joe."], prompt))
             'joe@x.org is Joe.'
         """
-        return self.inner.stream(pieces, prompt)
+        return self.inner.answers.stream(pieces, prompt)
 
     async def asanitize(
         self,
@@ -696,7 +692,7 @@ class Sanitizer:
         if self.policy.drawn:
             self.inner.class_draws()
         self.inner.detector()
-        extractor = self.inner.extractor
+        extractor = self.inner.answers.extractor
         if extractor is not None and not isinstance(extractor, str):
             extractor.load()
 

@@ -183,14 +183,16 @@ class GuardApi:
         return {"texts": texts}
 
     def _rehydrate(self, session: Sanitizer, _: Filter, given: Json) -> Json:
-        restorer = session.inner.restorer()
+        restorer = session.inner.answers.restorer()
         return {"texts": [rehydrated(restorer, text) for text in _texts(given)]}
 
     def _rehydrate_piece(self, session: Sanitizer, _: Filter, given: Json) -> Json:
         piece, carry, final = given.get("text"), given.get("carry", ""), given.get("final", False)
         if not (isinstance(piece, str) and isinstance(carry, str) and isinstance(final, bool)):
             raise RequestRefused("text and carry must be strings, final true or false", "field")
-        text, carried = step(session.inner.restorer(), piece, Carry.read(carry, piece), final)
+        text, carried = step(
+            session.inner.answers.restorer(), piece, Carry.read(carry, piece), final
+        )
         return {"text": text, "carry": carried}
 
     def _portkey(self, sanitizer: Sanitizer, session: Filter, given: Json) -> Json:
@@ -202,7 +204,7 @@ class GuardApi:
         if not isinstance(document, dict):
             raise RequestRefused("eventType and its JSON must be those of a webhook", "field")
         if part == "response":
-            restorer = sanitizer.inner.restorer()
+            restorer = sanitizer.inner.answers.restorer()
             changed = _everywhere(document, lambda text: rehydrated(restorer, text))
         else:
             kinds = {"chatComplete": "chat/completions", "complete": "completions"}

@@ -458,8 +458,8 @@ class PageApi:
 
         def decided() -> Json:
             inner = self._sanitizers.charged(conversation, wish).inner
-            needs = inner.needs(wish.answer)
-            return {"released": inner.decide(wish.text, needs, chosen or ())}
+            needs = inner.answers.needs(wish.answer)
+            return {"released": inner.answers.decide(wish.text, needs, chosen or ())}
 
         return await answered(self._restorers.run(0, decided), request)
 
@@ -540,7 +540,7 @@ class PageApi:
             self._of(conversation).add(time.time(), result)
         policy = paying.policy
         risk = self._sanitizers.risk(preview, meter, wish, result)
-        released = paying.inner.released
+        released = paying.inner
         left = released.vault.originals(released.conversation)
         replacements = [
             each.as_dict(reveal=True)
@@ -550,7 +550,7 @@ class PageApi:
         words = known_words(wish.text, result, policy, risk.expected)
         return result.as_dict() | {
             "replacements": replacements,
-            "note": f"\n\n{note}" if (note := paying.inner.note([result])) else "",
+            "note": f"\n\n{note}" if (note := paying.inner.answers.note([result])) else "",
             "budget": {"spent": paying.spent, "left": paying.budget_left},
             "risk": risk.as_dict() | {"words": words},
         }

@@ -98,7 +98,7 @@ class Conversations:
         self._sanitizer = sanitizer
         self._key = key
         self._kept: LastUsed[str, tuple[Sanitizer, Filter]] = LastUsed(most)
-        self._apart = short and isinstance(sanitizer.inner.released.vault, MemoryVault)
+        self._apart = short and isinstance(sanitizer.inner.vault, MemoryVault)
 
     def name(self, headers: Mapping[str, str]) -> str:
         """Return the name of the conversation that a request belongs to.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import defaultdict
 from fractions import Fraction
+from types import TracebackType
+from typing import Self
 
-from sanitizer.errors import BudgetExceeded
+from sanitizer.errors import BudgetExceeded, NotCertified
 from sanitizer.storage.ledger import Budgets, Reservation, Scope, as_printed
 
 
@@ -148,3 +151,52 @@ Budget = LocalBudget | LedgerBudget
 """Epsilon that may be spent: an amount is checked first, then set aside."""
 Charge = _LocalCharge | Reservation
 """Epsilon set aside; it counts as spent until it is released."""
+
+
+class Charges:
+    """The charges of one group of texts, by the number of the text. One thread uses it.
+
+    They are reserved before anything is drawn, and settled once for each text. If the block fails,
+    those still open are given back if nothing was drawn yet, and committed afterwards: once
+    something was drawn, whether and where a failure occurs may depend on private words.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._open: defaultdict[int, list[Charge]] = defaultdict(list)
+        self._drawn = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, of: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        for text in list(self._open) if error is not None else ():
+            self.settle(text, self._drawn)
+
+    def reserve(self, text: int, epsilon: float, certified: bool, key: bytes | None = None) -> None:
+        """Reserve the price of a text, or of one more draw for it.
+
+        Args:
+            key: of the message that will be kept; a shared ledger charges it once.
+
+        Raises:
+            BudgetExceeded: the budget has less left.
+            NotCertified: a limit was set for a mechanism whose epsilon is not proved.
+        """
+        if self._budget.limited and not certified:
+            raise NotCertified("a budget needs a certified mechanism")
+        if epsilon:
+            self._open[text].append(self._budget.reserve(epsilon, key))
+
+    def start_drawing(self) -> None:
+        """Commit, instead of giving back, whatever is still open when something fails from here."""
+        self._drawn = True
+
+    def settle(self, text: int, released: bool) -> None:
+        """Commit the charge of a text whose draw was released, or give it back."""
+        charges = self._open[text]
+        while charges:
+            charges[-1].commit() if released else charges[-1].release()
+            charges.pop()  # only now: a failed commit is tried again on the way out

@@ -201,7 +201,7 @@ class Restoration:
     @cached_property
     def texts(self) -> Restorer:
         """Restorer of plain text."""
-        return self.asked.texts or self._sanitizer.inner.restorer(capitals=True)
+        return self.asked.texts or self._sanitizer.inner.answers.restorer(capitals=True)
 
     def stream(self, kind: str) -> RestoredStream | JsonText:
         """Return what restores a text in pieces: "arguments" are JSON, "kept" stays as it came."""

@@ -84,7 +84,7 @@ class Exchange:
         """Return what a whole answer, as it came, asks for that a person may let leave."""
         if b"need" not in body.lower():
             return ()
-        return self._sanitizer.inner.needs(said_in(self._endpoint, body))
+        return self._sanitizer.inner.answers.needs(said_in(self._endpoint, body))
 
     def decide(self, needs: Sequence[Need], chosen: Collection[str]) -> bool:
         """Keep what a person lets leave; return True if the request, made anew, then says more.
@@ -95,7 +95,7 @@ class Exchange:
         Raises:
             VaultError: it cannot be kept.
         """
-        return self._sanitizer.inner.decide(self._newest, needs, chosen)
+        return self._sanitizer.inner.answers.decide(self._newest, needs, chosen)
 
     def is_stream(self, content_type: str) -> bool:
         """Return True if an answer of this type is a stream of the endpoint's events."""
@@ -250,7 +250,7 @@ class Filter:
             _instruct(endpoint, found, told_how)
         prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
         # From the table as it is now: an answer has no other stand-ins than were sent before.
-        texts = sanitizer.inner.restorer(capitals=True)
+        texts = sanitizer.inner.answers.restorer(capitals=True)
         asked = Asked(
             _asks_for_json(endpoint, document),
             before,

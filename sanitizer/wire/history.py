@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sanitizer.answers.alignment import Piece, Segment
 from sanitizer.answers.restorer import Restorer
-from sanitizer.pipeline.conversation import pieces_of
+from sanitizer.pipeline.answering import pieces_of
 from sanitizer.pipeline.response_memory import Passage, Resent, declared
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
@@ -157,7 +157,7 @@ def _declare_kept(walker: Walker, sanitizer: Sanitizer) -> None:
 
     Read as the user's words, one that equals an original would tell that.
     """
-    restorer = sanitizer.inner.restorer()
+    restorer = sanitizer.inner.answers.restorer()
     for slot in walker.slots:
         if slot.role != "tool" or slot.kind != "text" or slot.declared:
             continue

@@ -184,7 +184,7 @@ class TestHistory:
     def test_an_extracted_answer_goes_back_as_it_came(self) -> None:
         sanitizer, result = made("lexical")
         noisy = f"Your {released(result, 'Zorblaxian')}!"
-        sanitizer.inner.remember_answer(noisy, noisy)  # as shield does when an answer comes
+        sanitizer.inner.answers.remember_answer(noisy, noisy)  # as shield does when an answer comes
         said = sanitizer.restore(noisy)
         assert said == "Your Zorblaxian!"
         assert sanitizer.sanitize(said, role="assistant").text == noisy

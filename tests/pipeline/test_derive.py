@@ -104,19 +104,19 @@ class TestAnswers:
         sent = "Dear Madeleine at <EMAIL_1>"
         shown = s.restore(sent)
         assert shown == "Dear Madeleine at anna@x.org"
-        s.inner.remember_answer(sent, shown)
+        s.inner.answers.remember_answer(sent, shown)
         again = s.sanitize(shown, role="assistant")
         cost = (again.record.charged, again.record.epsilon_total, s.spent)
         assert (again.text, *cost) == (sent, 0.0, 0.0, spent)
 
     def test_only_in_the_same_role_and_conversation(self, s: Sanitizer) -> None:
-        s.inner.remember_answer("Dear Madeleine", "Dear Madeleine")
+        s.inner.answers.remember_answer("Dear Madeleine", "Dear Madeleine")
         assert s.sanitize("Dear Madeleine").record.charged > 0
         other = s.derive(conversation="b").sanitize("Dear Madeleine", role="assistant")
         assert other.record.charged > 0
 
     def test_roles_may_be_given_one_by_one(self, s: Sanitizer) -> None:
-        s.inner.remember_answer("Paris", "Leeds")
+        s.inner.answers.remember_answer("Paris", "Leeds")
         outs = s.sanitize_batch(["Leeds", "Leeds"], role=["assistant", "user"])
         assert outs[0].text == "Paris"
         assert outs[1].record.charged == 5.0
@@ -126,7 +126,7 @@ class TestAnswers:
     def test_answers_never_push_out_what_was_released(self, s: Sanitizer) -> None:
         first = s.sanitize(PROMPT)
         for i in range(12_000):
-            s.inner.remember_answer(f"answer {i}", f"answer {i}")
+            s.inner.answers.remember_answer(f"answer {i}", f"answer {i}")
         assert s.sanitize(PROMPT).record.charged == 0
         assert s.sanitize(PROMPT).text == first.text
 

@@ -176,8 +176,8 @@ class TestSessions:
         redacted(sessions.of("b")[1], [MAIL])
         sessions.of("a")
         sessions.of("c")
-        assert rehydrated(sessions.of("a")[0].inner.restorer(), "<EMAIL_1>") == MAIL
-        assert rehydrated(sessions.of("b")[0].inner.restorer(), "<EMAIL_1>") == "<EMAIL_1>"
+        assert rehydrated(sessions.of("a")[0].inner.answers.restorer(), "<EMAIL_1>") == MAIL
+        assert rehydrated(sessions.of("b")[0].inner.answers.restorer(), "<EMAIL_1>") == "<EMAIL_1>"
 
     def test_with_a_vault_on_disk_they_are_found_again(self, tmp_path: Any) -> None:
         with FileVault(tmp_path / "v.vault", key=b"k" * 32) as vault:
@@ -186,4 +186,4 @@ class TestSessions:
             )
             redacted(sessions.of("a")[1], [MAIL])
             sessions.of("b")
-            assert rehydrated(sessions.of("a")[0].inner.restorer(), "<EMAIL_1>") == MAIL
+            assert rehydrated(sessions.of("a")[0].inner.answers.restorer(), "<EMAIL_1>") == MAIL

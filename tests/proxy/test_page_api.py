@@ -256,7 +256,7 @@ def test_work_that_nobody_waits_for_ends_between_two_steps() -> None:
     with pytest.raises(InterruptedError), reported_to(watch):
         sanitizer.sanitize("We met Anna Berg in Oslo. " * 120)
     assert steps[-1] > 0
-    assert not sanitizer.inner.released.vault.originals("")
+    assert not sanitizer.inner.vault.originals("")
 
 
 def test_nothing_under_way_has_no_progress(page: Proxy) -> None:

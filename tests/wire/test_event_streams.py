@@ -183,7 +183,7 @@ def test_streamed_arguments_stay_json_whatever_the_originals(
 def test_originals_with_quotes_are_escaped_inside_arguments() -> None:
     sanitizer = Sanitizer(policy="identifiers")
     original = 'say "x\ny"'
-    vault = sanitizer.inner.released.vault
+    vault = sanitizer.inner.vault
     with vault.edit(sanitizer.conversation) as table:
         table.assign(Wanted("TEXT", original), "<TEXT_1>")
     filtered = send(chat("hi"), sanitizer).stream(SSE)

@@ -173,7 +173,7 @@ def test_messages_in_json_stay_json(form: dict[str, Any]) -> None:
     original, value = 'say "x\ny"', '{"key": "<TEXT_1>", "n": <TEXT_1>}'
     restored = {"key": original, "n": original}
     sanitizer = Sanitizer(policy="identifiers")
-    vault = sanitizer.inner.released.vault
+    vault = sanitizer.inner.vault
     with vault.edit(sanitizer.conversation) as table:
         table.assign(Wanted("TEXT", original), "<TEXT_1>")
     assert (
