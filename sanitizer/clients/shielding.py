@@ -51,7 +51,7 @@ def shield(
     Key, organization, project, retries, timeout, base URL, headers, query, proxies, mounts, hooks
     and cookies stay. Prompts are sanitized, answers restored, streamed or not; answers carry
     `sanitizer_record`, a dict, and `sanitizer_notes`, what the model was told in place of what was
-    drawn, on the whole answer, on the first chunk of a stream of chat, on
+    drawn and what fits no schema, on the whole answer, on the first chunk of a stream of chat, on
     `event.response` of a stream of responses, and on `event.message` of a stream of Anthropic's
     messages. If the Sanitizer has an extractor, it writes what whole answers say for the original
     prompt, outside an event loop. Copies (`copy`, `with_options`) are shielded too,
@@ -246,8 +246,13 @@ class _SdkFilter(TransportFilter):
         return self.request(*request) if released else None
 
     def stamp(self, exchange: Exchange) -> Stamp:
-        told = {KEY: exchange.record.as_dict(), NOTES_KEY: list(exchange.notes)}
-        return lambda answer: {**answer, **told}
+        record = exchange.record.as_dict()
+        # What fits no schema is known when the answer was restored, just before this is called.
+        return lambda answer: {
+            **answer,
+            KEY: record,
+            NOTES_KEY: [*exchange.notes, *exchange.untyped],
+        }
 
     def error(self, error: SanitizerError) -> SanitizerError:
         return as_sdk_error(error, self.sdk)

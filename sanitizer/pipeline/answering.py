@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 
 from sanitizer.answers.alignment import Piece
 from sanitizer.answers.asking import NEED, NOTE, Need, needs_of
@@ -22,7 +23,7 @@ from sanitizer.answers.extractors import (
 )
 from sanitizer.answers.formulas import INSTRUCTION, OPENS
 from sanitizer.answers.links import MAY_LINK, Links
-from sanitizer.answers.restorer import Restorer
+from sanitizer.answers.restorer import Part, Restorer
 from sanitizer.pipeline.leaving import decide
 from sanitizer.pipeline.record import Settings, answer_record
 from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory, declared
@@ -219,7 +220,14 @@ def _originals_of(result: SanitizedText) -> Originals:
     return Originals({value: original for value, original in found if value.startswith("<")})
 
 
-def pieces_of(sent: str, shown: str, restorers: Iterable[Restorer]) -> tuple[Piece, ...]:
+class ByParts(Protocol):
+    """What restores a whole text in parts, as `Restorer.parts`."""
+
+    def parts(self, text: str, /) -> tuple[list[Part], str]:
+        """Return the text in parts, and what is left of it."""
+
+
+def pieces_of(sent: str, shown: str, restorers: Iterable[ByParts]) -> tuple[Piece, ...]:
     """Return the stretches of an answer, restored ones apart from what the API wrote.
 
     An answer that was rewritten is one stretch.

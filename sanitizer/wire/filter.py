@@ -16,10 +16,11 @@ from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, sai
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import MAX_ANSWER, EventStream
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import n_told_tools, places, recognize
+from sanitizer.wire.history import claims_ended, places, recognize
 from sanitizer.wire.json_text import SpelledNumber, TextSlot, dumps, loads, whole_number
 from sanitizer.wire.release import Releaser, check_joins
 from sanitizer.wire.shapes import request_shape
+from sanitizer.wire.typed_json import tool_schemas
 from sanitizer.wire.walker import Walker, sure_kind
 
 _LOG = logging.getLogger("sanitizer")
@@ -31,6 +32,8 @@ _TOOLS = ("tools", "functions", "toolConfig", "tool_config")
 """Fields of a request that declares tools."""
 _JSON = ("json", "json_object", "json_schema", "application/json")
 """What says in a request that its answers are in JSON, where no schema stands in place of it."""
+_SCHEMAS = ("json_schema.schema", "schema", "responseJsonSchema", "responseSchema")
+"""Where the schema of an answer stands beside what says that it is in JSON."""
 _STREAM_TYPES = {"events": "text/event-stream", "lines": "application/x-ndjson"}
 # Cached because few paths are let through, and those come again and again.
 _endpoint = lru_cache(maxsize=64)(find_endpoint)
@@ -96,6 +99,11 @@ class Exchange:
             VaultError: it cannot be kept.
         """
         return self._sanitizer.inner.answers.decide(self._newest, needs, chosen)
+
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """What of the answer, so far, could not be written as its schema says; holds originals."""
+        return tuple(self._asked.untyped)
 
     def is_stream(self, content_type: str) -> bool:
         """Return True if an answer of this type is a stream of the endpoint's events."""
@@ -225,14 +233,15 @@ class Filter:
                 walker.left[f"messages of {slot.role}"] += 1
         all_light = endpoint.name == "embeddings" and policy.wire.embeddings == "identifiers"
         record, said = self._releaser.release(walker.slots, all_light)
-        n_ended = n_told_tools(sanitizer) if told else 0
+        ended = claims_ended(sanitizer, told)
         for kind in (kind for _, result in said for kind in result.record.left):
             walker.left[f"needed {kind}"] += 1
         newest = next((result for slot, result in reversed(said) if slot.role == "user"), None)
         hints = newest.hints if newest is not None else ()
         record = replace(
             record,
-            n_claims_ended=n_ended,
+            n_claims_ended=len(ended),
+            claims_ended=ended,
             n_warnings=sum(len(result.warnings) for _, result in said),
             n_hints=len(hints),
             untouched=dict(walker.left),
@@ -259,6 +268,7 @@ class Filter:
             tuple(prompts if answers.extractor is not None else ()),
             n_turns,
             texts,
+            {} if policy.wire.tools == "keep" else _schemas(endpoint, document),
         )
         streams = _asks_for_stream(endpoint, document)
         return Exchange(
@@ -373,6 +383,18 @@ def _asks_for_json(endpoint: Endpoint, document: dict[str, Any]) -> bool:
     # Ollama's is a name, or a schema.
     kinds = dict if endpoint.format == "ollama" else ()
     return any(value in _JSON or isinstance(value, kinds) for value in found)
+
+
+def _schemas(endpoint: Endpoint, document: dict[str, Any]) -> dict[str | None, Any]:
+    """Return the JSON schemas of an answer: of each tool by its name, of messages under None."""
+    declared = (document.get(name) for name in ("tools", "functions"))
+    found: dict[str | None, Any] = dict(pair for each in declared for pair in tool_schemas(each))
+    for path in endpoint.json.split():
+        beside = _at(document, path.rpartition(".")[0])
+        for stated in (_at(document, path), *(_at(beside, name) for name in _SCHEMAS)):
+            if isinstance(stated, dict):
+                found.setdefault(None, stated)
+    return found
 
 
 def _at(document: Any, path: str) -> Any:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sanitizer.answers.alignment import Piece, Segment
 from sanitizer.answers.restorer import Restorer
-from sanitizer.pipeline.answering import pieces_of
+from sanitizer.pipeline.answering import ByParts, pieces_of
 from sanitizer.pipeline.response_memory import Passage, Resent, declared
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
@@ -28,6 +28,8 @@ PIECE_ROLE = "piece"
 """Role in which the text of one event of a stream is noted, where it may come back as a part."""
 WHOLE_ROLE = "whole"
 """Role of a text that is noted as both: as a message, and as a part of one."""
+TYPED_ROLE = "typed"
+"""Role in which what was written by its type, or could not be, is noted; no text comes back so."""
 _ROLES = {
     CALL_ROLE: {"assistant": "assistant", CALL_ROLE: CALL_ROLE},
     WHOLE_ROLE: {"assistant": "assistant", PIECE_ROLE: PIECE_ROLE},
@@ -227,26 +229,30 @@ def _cut(said: Sequence[Segment], begin: int, end: int) -> Iterator[Segment]:
             yield Segment(start - begin, stop - begin, sent)
 
 
-def n_told_tools(sanitizer: Sanitizer) -> int:
-    """Return how many stand-ins of the conversation were restored for tools; raise VaultError."""
-    restored = [sanitizer.inner.restored_in(role) for role in (ARGUMENTS_ROLE, CALL_ROLE)]
-    return len(frozenset().union(*restored))
+def claims_ended(sanitizer: Sanitizer, told: bool) -> tuple[str, ...]:
+    """Return the stand-ins of a conversation that no claim covers any more; raise VaultError.
+
+    They were written by their types, or could not be; if tools have `told` what came of it, also
+    those that were restored for tools.
+    """
+    roles = (TYPED_ROLE, ARGUMENTS_ROLE, CALL_ROLE) if told else (TYPED_ROLE,)
+    return tuple(sorted(frozenset().union(*map(sanitizer.inner.restored_in, roles))))
 
 
 def passage(
-    sent: str, shown: str, role: str, texts: Restorer, strings: Callable[[], Restorer]
+    sent: str, shown: str, role: str, texts: Restorer, others: Callable[[], ByParts]
 ) -> Passage:
     """Return a text of an answer as it is remembered.
 
     Args:
         sent, shown: as it came, and as the application sees it.
-        texts: what restored plain text. strings: returns what restored strings in JSON, which is
-            long to make.
+        texts: what restored plain text. others: returns what restored JSON, or strings in it,
+            which is long to make.
     """
 
-    def restorers() -> Iterator[Restorer]:
+    def restorers() -> Iterator[ByParts]:
         yield texts
-        yield strings()
+        yield others()
 
     if role == INPUT_ROLE:
         role = ARGUMENTS_ROLE

@@ -125,15 +125,13 @@ class MessageEvents(Events):
         return restored
 
     def _feed(self, index: str, field: str, piece: str) -> str:
-        if field == "partial_json":
-            kept = self._restoration.keeps(self._tools.get(index, ""))
-            kind, role = "kept" if kept else "arguments", INPUT_ROLE
-        else:
-            is_json = field == "text" and self._asked.in_json
-            kind, role = "arguments" if is_json else "text", "assistant"
+        tool = self._tools.get(index, "") if field == "partial_json" else None
+        is_json = tool is not None or (field == "text" and self._asked.in_json)
+        role = "assistant" if tool is None else INPUT_ROLE
         aside = "thought" if field == "thinking" else ""
         note = Note("", "", role, aside, at=(int(index),))
-        return self._channels.feed((index, field), piece, kind, note=note)
+        kind = "arguments" if is_json else "text"
+        return self._channels.feed((index, field), piece, kind, note=note, tool=tool)
 
     def _event_of(self, path: TextPath, text: str) -> Json:
         index, field = str(path[0]), str(path[1])
@@ -258,8 +256,7 @@ class EventFeed(Events):
             if name in _ARGUMENTS or (self._asked.in_json and name == "output_text")
             else "text"
         )
-        if name in _TO_TOOLS and self._restoration.keeps(self._tool(event)):
-            kind = "kept"
+        tool = self._tool(event) if name in _TO_TOOLS else None
         place = (text, *(_index(event, key) for key in _PLACE))
         note = self._note(name, place)
         if isinstance(delta, str):
@@ -270,11 +267,11 @@ class EventFeed(Events):
                 if address in self._ended:
                     raise UpstreamError("the API sent more of a text that had ended")
                 self._told.setdefault(address, []).append(delta)
-            shown: Any = self._channels.feed(place, delta, kind, note=note)
+            shown: Any = self._channels.feed(place, delta, kind, note=note, tool=tool)
         elif isinstance(delta, dict) and all(isinstance(piece, str) for piece in delta.values()):
             self._latest[place] = event
             shown = {
-                key: self._channels.feed((*place, key), piece, kind, note=note)
+                key: self._channels.feed((*place, key), piece, kind, note=note, tool=tool)
                 for key, piece in delta.items()
             }
         else:
