@@ -143,8 +143,8 @@ class Restoration:
         return self._json(tool) if kind == "arguments" else self.texts.stream()
 
     def _json(self, tool: str | None = None) -> JsonText:
-        schema = self.asked.schemas.get(tool)
-        return JsonText(self._strings, self.texts, Schema(schema, [schema]), self._coercer)
+        schema = Schema(root := self.asked.schemas.get(tool), [root])
+        return JsonText(self._strings, self.texts, schema, self._coercer, tool is None)
 
     @cached_property
     def _coercer(self) -> Coercer:

@@ -233,7 +233,9 @@ class Filter:
                 walker.left[f"messages of {slot.role}"] += 1
         all_light = endpoint.name == "embeddings" and policy.wire.embeddings == "identifiers"
         record, said = self._releaser.release(walker.slots, all_light)
-        ended = claims_ended(sanitizer, told)
+        # From the table as it is now: an answer has no other stand-ins than were sent before.
+        texts = sanitizer.inner.answers.restorer(capitals=True)
+        ended = claims_ended(sanitizer, texts, told)
         for kind in (kind for _, result in said for kind in result.record.left):
             walker.left[f"needed {kind}"] += 1
         newest = next((result for slot, result in reversed(said) if slot.role == "user"), None)
@@ -258,8 +260,6 @@ class Filter:
         if told_how := answers.instruction([result for s, result in said if s.role in _ASKED]):
             _instruct(endpoint, found, told_how)
         prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
-        # From the table as it is now: an answer has no other stand-ins than were sent before.
-        texts = sanitizer.inner.answers.restorer(capitals=True)
         asked = Asked(
             _asks_for_json(endpoint, document),
             before,

@@ -229,14 +229,18 @@ def _cut(said: Sequence[Segment], begin: int, end: int) -> Iterator[Segment]:
             yield Segment(start - begin, stop - begin, sent)
 
 
-def claims_ended(sanitizer: Sanitizer, told: bool) -> tuple[str, ...]:
+def claims_ended(sanitizer: Sanitizer, texts: Restorer, told: bool) -> tuple[str, ...]:
     """Return the stand-ins of a conversation that no claim covers any more; raise VaultError.
 
     They were written by their types, or could not be; if tools have `told` what came of it, also
     those that were restored for tools.
     """
     roles = (TYPED_ROLE, ARGUMENTS_ROLE, CALL_ROLE) if told else (TYPED_ROLE,)
-    return tuple(sorted(frozenset().union(*map(sanitizer.inner.restored_in, roles))))
+    restored = frozenset().union(*map(sanitizer.inner.restored_in, roles))
+    known = restored.intersection(texts.originals)
+    # A value may be several, as a date and a time.
+    parts = (part for text in restored - known for part in texts.parts(text)[0])
+    return tuple(sorted(known.union(part.text for part in parts if part.original is not None)))
 
 
 def passage(

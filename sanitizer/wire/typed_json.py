@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from sanitizer.answers.amounts import PERCENT, Amount
 from sanitizer.answers.asking import ASKS
@@ -28,6 +29,10 @@ _FORMATS: dict[str, Any] = {"date": date, "date-time": datetime, "time": time}
 """Format of a string -> what reads it as ISO 8601."""
 _WRITTEN = {"enum", "integer", "number", *_FORMATS}
 """What a value may be that is no string as it came."""
+_BETWEEN = ("", "t", "at", ",")
+"""What an answer writes between a date and a time."""
+Types = list[tuple[str, dict[str, Any]]]
+"""Kinds of values, each with the schema that it is of; see `Schema.types`."""
 _COMBINED = ("anyOf", "oneOf", "allOf")
 _PARAMETERS = ("parameters", "input_schema", "parametersJsonSchema", "parameters_json_schema")
 _TOOLS = ("function", "tools", "functionDeclarations", "function_declarations")
@@ -56,7 +61,7 @@ class Schema:
 
     >>> sums = {"$defs": {"sum": {"type": "number"}}, "items": {"$ref": "#/$defs/sum"}}
     >>> Schema(sums, [sums]).inside(0).types
-    [{'type': 'number'}]
+    [('number', {'type': 'number'})]
 
     Args:
         root: the whole schema. found: the parts of it that hold for the place.
@@ -80,11 +85,12 @@ class Schema:
         return Schema(self._root, found)
 
     @cached_property
-    def types(self) -> list[dict[str, Any]]:
-        """What a value may be, if no string fits as it is and something else may be written."""
-        kinds = [_kinds(option) for option in self._options]
-        is_free = "string" in set().union(*kinds)
-        return self._options if not is_free and any(map(_WRITTEN.intersection, kinds)) else []
+    def types(self) -> Types:
+        """What a value may be, by preference, with the schemas; none if it can only be a string."""
+        every = [(kind, option) for option in self._options for kind in _kinds(option)]
+        first = next((i for i, (kind, _) in enumerate(every) if kind == "string"), len(every))
+        is_typed = any(kind in _WRITTEN for kind, _ in every[:first])
+        return every[: first + 1] if is_typed else []
 
 
 def _options(root: Any, schema: Any, seen: set[str]) -> Iterator[dict[str, Any]]:
@@ -109,14 +115,14 @@ def _options(root: Any, schema: Any, seen: set[str]) -> Iterator[dict[str, Any]]
         yield from ({**rest, **option} for option in _options(root, part, seen))
 
 
-def _kinds(option: Mapping[str, Any]) -> set[str]:
+def _kinds(option: Mapping[str, Any]) -> list[str]:
     """Return what a value may be: "enum", a format that can be written, or types."""
     if "enum" in option or "const" in option:
-        return {"enum"}
-    named = option.get("type", ["string"])  # Gemini's are in capitals
-    kinds = {str(each).lower() for each in (named if isinstance(named, list) else [named])}
+        return ["enum"]
+    named = option.get("type", "string")  # Gemini's are in capitals
+    kinds = [str(each).lower() for each in (named if isinstance(named, list) else [named])]
     form = option.get("format")
-    return {form if each == "string" and form in _FORMATS else each for each in kinds}
+    return [form if each == "string" and form in _FORMATS else each for each in kinds]
 
 
 # ---- values by their types ----
@@ -143,24 +149,42 @@ class Coercer:
         # A copy: other requests of the conversation may add to them meanwhile.
         return Reader(dict(tuple(self._restorer.originals.items())))
 
-    def written(self, types: Sequence[dict[str, Any]], text: str) -> str | None:
-        """Return the JSON of a value, None if it is no stand-in alone or fits none of its types."""
+    def written(self, types: Types, text: str) -> str | None:
+        """Return the JSON of a value, None if it holds no stand-in or fits none of its types.
+
+        A date and a time may be two stand-ins, or one of them be visible.
+        """
         parts = [part for part in self._restorer.parts(text.strip())[0] if part.text]
+        stated, hidden = list[str](), list[_Hidden]()
         for part, original in parts:
             if original is None or ASKS.fullmatch(part):
+                stated.append("T" if part.strip().casefold() in _BETWEEN else part)
                 continue
             known, name = self._reader.originals, part
             if part not in known:  # an answer may spell it in another way
                 name = next((value for value, of in known.items() if of == original), part)
             self.typed[name] = original
             value = self._reader.value(name) if name in known else self._reader.read(original)
-            number = _number(original, name, value)
-            found = (_written(each, original.strip(), value, number) for each in types)
-            if len(parts) == 1 and (written := next(filter(None, found), None)) is not None:
-                return written
-            wanted = ", ".join(sorted(set[str]().union(*map(_kinds, types))))
-            self._failed[f"{original!r} does not fit its field ({wanted}), and stays text"] = None
-        return None
+            stated.append(_stated(original.strip(), value))
+            hidden.append(_Hidden(original.strip(), value, _number(original, name, value)))
+        if not hidden:
+            return None
+        alone = hidden[0] if len(parts) == 1 else None
+        found = (_written(kind, option, "".join(stated), alone) for kind, option in types)
+        wanted = ", ".join(dict.fromkeys(kind for kind, _ in types))
+        if (written := next(filter(None, found), None)) is None and types[-1][0] != "string":
+            for each in hidden:
+                note = f"{each.original!r} does not fit its field ({wanted}), and stays text"
+                self._failed[note] = None
+        return written
+
+
+class _Hidden(NamedTuple):
+    """An original, what can be read of it, and the number that it is."""
+
+    original: str
+    value: Amount | Moment | None
+    number: Decimal | None
 
 
 def _number(original: str, name: str, value: Amount | Moment | None) -> Decimal | None:
@@ -176,52 +200,60 @@ def _number(original: str, name: str, value: Amount | Moment | None) -> Decimal 
 
 
 def _written(
-    option: Mapping[str, Any], original: str, value: Amount | Moment | None, number: Decimal | None
+    kind: str, option: Mapping[str, Any], stated: str, alone: _Hidden | None
 ) -> str | None:
-    """Return the JSON of an original as a type has it, None if it is none of that."""
-    kinds = _kinds(option)
-    if "enum" in kinds:
-        unit = value.unit[:3] if isinstance(value, Amount) and value.is_money else original
+    """Return the JSON of a value as a type has it, None if it is none of that.
+
+    Args:
+        kind, option: of `Schema.types`. stated: all of it, dates and times as ISO 8601 has them.
+        alone: the stand-in that it is, if it is one and nothing else.
+    """
+    if kind in _FORMATS:
+        return f'"{moment}"' if (moment := _iso(stated, kind)) else None
+    if alone is not None and kind == "enum":
         members = option.get("enum", [option.get("const")])
-        return _member(members if isinstance(members, list) else [], {original, unit}, number)
-    if number is not None and "number" in kinds:
-        shown = repr(float(number))
-        return shown if Decimal(shown) == number else None
-    if number is not None and "integer" in kinds and number == number.to_integral_value():
-        return str(int(number))
-    for form in kinds.intersection(_FORMATS):
-        if (moment := _iso(original, value, form)) is not None:
-            return f'"{moment}"'
-    return None
+        return _member(members, alone) if isinstance(members, list) else None
+    if alone is None or alone.number is None or kind not in ("integer", "number"):
+        return None
+    shown = repr(float(alone.number)) if kind == "number" else str(int(alone.number))
+    return shown if Decimal(shown) == alone.number else None
 
 
-def _member(members: list[Any], texts: set[str], number: Decimal | None) -> str | None:
-    """Return the one member of an enumeration that texts name, or a number is."""
+def _member(members: list[Any], hidden: _Hidden) -> str | None:
+    """Return the one member of an enumeration that an original names, or its currency, or is."""
 
     def plainly(text: str) -> str:
         return " ".join(re.split(r"[\s_-]+", text)).casefold()
 
     for member in members:
-        if type(member) is SpelledNumber and number is not None and Decimal(member) == number:
+        if type(member) is SpelledNumber and hidden.number == Decimal(member):
             return member
+    texts, value = {hidden.original}, hidden.value
+    if isinstance(value, Amount) and value.is_money:
+        texts.add(value.unit[:3])
     alike = [m for m in members if type(m) is str and plainly(m) in set(map(plainly, texts))]
     found = [member for member in alike if member in texts] or alike
     return f'"{inner(found[0])}"' if len(found) == 1 else None
 
 
-def _iso(text: str, value: Amount | Moment | None, form: str) -> str | None:
-    """Return a date or a time as ISO 8601 writes it, None where a part of it is not known."""
-    try:
-        if form == "date" or ":" in text:
-            return str(_FORMATS[form].fromisoformat(text).isoformat())
-    except ValueError:
-        pass
-    if not isinstance(value, Moment) or re.search(":[0-9]{2}[:.][0-9]{2}", text):
-        return None  # of seconds a `Moment` knows nothing
-    day = value.day.isoformat() if value.day is not None and value.sure else ""
-    clock = "" if value.minutes is None else value.clock.isoformat()
-    parts = [part for part, of in ((day, "date"), (clock, "time")) if of in form]
-    return "T".join(parts) if all(parts) else None
+def _stated(text: str, value: Amount | Moment | None) -> str:
+    """Return a date or time as ISO 8601 has it; what is so already or not known as it is."""
+    if not isinstance(value, Moment) or (value.day is not None and not value.sure):
+        return text
+    # Of seconds a `Moment` knows nothing.
+    return text if re.search(":[0-9]{2}[:.][0-9]{2}", text) else value.iso()
+
+
+def _iso(stated: str, form: str) -> str | None:
+    """Return a text in ISO 8601 in a format, None if it has less than that."""
+    if form != "date" and ":" not in stated:
+        return None
+    with suppress(ValueError):
+        return str(_FORMATS[form].fromisoformat(stated).isoformat())
+    with suppress(ValueError):
+        both = datetime.fromisoformat(stated)
+        return (both.date() if form == "date" else both.timetz()).isoformat()
+    return None
 
 
 # ---- a document that comes in pieces ----
@@ -232,21 +264,28 @@ class JsonText:
 
     Inside a string, originals are escaped; a released value without quotes becomes a string. Values
     of typed fields are held back until they are whole. Keys stay, because an original in one could
-    leave again in the next request. From where it is no JSON, it is restored as text.
+    leave again in the next request. From where a message is no JSON, it is restored as text;
+    arguments are not, since some readers would find keys there all the same.
 
     Args:
         strings: restores text between quotes.
         texts: restores what is no JSON.
         schema: of the document.
         coercer: writes values by their types.
+        is_message: it is no call's arguments.
     """
 
     def __init__(
-        self, strings: Restorer, texts: Restorer, schema: Schema, coercer: Coercer
+        self,
+        strings: Restorer,
+        texts: Restorer,
+        schema: Schema,
+        coercer: Coercer,
+        is_message: bool,
     ) -> None:
         self._strings, self._texts, self._coercer = strings, texts, coercer
         self._stream: RestoredStream | None = None  # of a string, or of what is no JSON
-        self._is_json, self._escaped = True, False
+        self._is_message, self._is_json, self._escaped = is_message, True, False
         self._key = self._token = ""
         self._typed: str | None = None  # what came of a string that is held back
         self._next = "value"  # or "key", "colon", "end"
@@ -288,8 +327,8 @@ class JsonText:
                 end = next((i for i in range(at, len(piece)) if piece[i] in _MARKS), len(piece))
                 self._token += piece[at:end]
                 at = end
-                if len(self._token) > MAX_HELD:
-                    shown += self._value()
+                if self._is_message and len(self._token) > MAX_HELD:
+                    shown += self._no_json(self._token)
         if final:
             shown += self._value() if self._typed is None else self._untyped()
             shown += [] if self._stream is None else self._stream.parts("", final=True)
@@ -312,7 +351,7 @@ class JsonText:
                 came = Part(f'"{self._typed}"', written)
                 shown += self._untyped() if written is None else [came]
         elif self._stream is not None:
-            self._key += text if self._next == "key" else ""
+            self._key += text if self._is_key else ""
             shown += self._stream.parts(text)
         if is_whole:
             if self._stream is not None:
@@ -330,50 +369,54 @@ class JsonText:
     def _value(self) -> list[Part]:
         """Return what stands without quotes before a mark."""
         token, self._token = self._token, ""
-        original = self._texts.originals.get(token)
         if not token or (not self._open and _FENCE.fullmatch(token)):
             return [Part(token)] * bool(token)
-        if not self._open or len(token) > MAX_HELD:
+        original = self._texts.originals.get(token)
+        is_known = original is not None or _WORD.fullmatch(token)
+        if self._is_message and not (self._open and is_known and self._next in ("key", "value")):
             return self._no_json(token)
-        if self._next == "value" and original is not None:
+        found = Part(token)
+        if original is not None and not self._is_key:
             types = self._here().types
             written = self._coercer.written(types, token) if types else None
             found = Part(token, f'"{inner(original)}"' if written is None else written)
-        elif self._next in ("value", "key") and (original is not None or _WORD.fullmatch(token)):
-            found = Part(token)
-        else:
-            return self._no_json(token)
         self._ended(token)
         return [found]
 
     def _mark(self, mark: str) -> list[Part]:
-        begins = self._next == "value" or (self._next == "end" and not self._open)
         if mark in _SPACES:
-            pass
-        elif mark == '"' and self._next == "key":
-            self._key, self._stream = "", NOTHING.stream()
-        elif mark == '"' and begins:
-            if self._here().types:
-                self._typed = ""
+            return [Part(mark)]
+        # A message may hold several documents, but nothing between them.
+        fits = mark in '"{[' if not self._open else mark in _FITTING[self._next]
+        if self._is_message and not fits:
+            return self._no_json(mark)
+        if mark == '"':
+            self._key = ""
+            self._stream = (NOTHING if self._is_key else self._strings).stream()
+            if not self._is_key and self._here().types:
+                self._stream, self._typed = None, ""
                 return []
-            self._stream = self._strings.stream()
-        elif mark in "{[" and begins:
+        elif mark in "{[":
             self._schemas.append(self._here())
             self._open.append(mark)
             self._steps.append("" if mark == "{" else 0)
             self._next = "key" if mark == "{" else "value"
-        elif mark in "}]" and self._open:
-            del self._open[-1], self._steps[-1], self._schemas[-1]
+        elif mark in "}]":
+            if self._open:
+                del self._open[-1], self._steps[-1], self._schemas[-1]
             self._next = "end"
-        elif mark == ":" and self._next == "colon":
-            self._next = "value"
-        elif mark == "," and self._next == "end" and self._open:
-            if isinstance(place := self._steps[-1], int):
-                self._steps[-1] = place + 1
-            self._next = "key" if self._open[-1] == "{" else "value"
+        elif mark == "," and self._open[-1:] == ["{"]:
+            self._next = "key"
         else:
-            return self._no_json(mark)
+            if mark == "," and self._steps and isinstance(place := self._steps[-1], int):
+                self._steps[-1] = place + 1
+            self._next = "value"
         return [Part(mark)]
+
+    @property
+    def _is_key(self) -> bool:
+        """Whether what comes may be a key for any reader."""
+        return self._next in ("key", "colon") or (self._next == "end" and self._open[-1:] == ["{"])
 
     def _here(self) -> Schema:
         """Return what the schema says of the value that comes."""
@@ -381,12 +424,13 @@ class JsonText:
 
     def _ended(self, key: str) -> None:
         """Note that a key or a value is whole."""
-        if self._next == "key":
+        is_key = self._is_key
+        if is_key and self._steps:
             self._steps[-1] = key
-        self._next = "colon" if self._next == "key" else "end"
+        self._next = "colon" if is_key else "end"
 
     def _no_json(self, text: str) -> list[Part]:
-        self._is_json, self._stream = False, self._texts.stream()
+        self._is_json, self._stream, self._token = False, self._texts.stream(), ""
         return self._stream.parts(text)
 
 
@@ -400,6 +444,7 @@ def _decoded(text: str) -> str:
 
 _SPACES = frozenset(" \t\r\n")
 _MARKS = _SPACES | frozenset('{}[],:"')
+_FITTING = {"key": '"}', "colon": ":", "value": '"{[}]', "end": ",}]"}
 _IN_STRING = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
 _WORD = re.compile(r"[\w$.+-]+")
 """A number, a literal, or what others than JSON write without quotes: keys, None, undefined."""

@@ -74,8 +74,13 @@ def streamed(sanitizer: Sanitizer, pieces: Sequence[str], body: Json | None = No
     return concatenated(through(exchange.stream(SSE), raw))[0, 0]
 
 
-def said(sanitizer: Sanitizer, content: str, schema: Json | None = PAYMENT) -> str:
-    """An answer in JSON as the application reads it."""
+def said(
+    sanitizer: Sanitizer,
+    content: str,
+    schema: Json | None = PAYMENT,
+    pieces: Sequence[str] | None = None,
+) -> str:
+    """An answer in JSON as the application reads it, streamed or not."""
     form: Json = {"type": "json_object"}
     if schema is not None:
         form = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
@@ -85,8 +90,8 @@ def said(sanitizer: Sanitizer, content: str, schema: Json | None = PAYMENT) -> s
     shown = json.loads(send(body, sanitizer).response(200, "application/json", raw))
     whole = str(shown["choices"][0]["message"]["content"])
     stream = send({**body, "stream": True}, sanitizer).stream(SSE)
-    parts = b"".join(event(chunk({"content": c})) for c in content) + event(chunk({}, "stop"))
-    assert concatenated(through(stream, parts))[0, "content"] == whole
+    parts = b"".join(event(chunk({"content": each})) for each in pieces or content)
+    assert concatenated(through(stream, parts + event(chunk({}, "stop"))))[0, "content"] == whole
     return whole
 
 
@@ -166,11 +171,40 @@ def test_other_places_stay_as_they_are() -> None:
     shown, exchange = called(sanitizer, free)
     assert shown == free.replace("<MONEY_1>", "£1,250")
     assert len(exchange.untyped) == 1
-    either = {"properties": {"it": {"anyOf": [SUM, ANY]}, "is": {"type": "boolean"}}}
-    shown, exchange = called(sanitizer, '{"it": "<MONEY_1>", "is": "<MONEY_1>"}', asking(either))
-    assert (shown, exchange.untyped) == ('{"it": "£1,250", "is": "£1,250"}', ())
+    fields = {"it": {"anyOf": [ANY, SUM]}, "is": {"type": "boolean"}}
+    either = '{"it": "<MONEY_1>", "is": "<MONEY_1>"}'
+    shown, exchange = called(sanitizer, either, asking({"properties": fields}))
+    assert (shown, exchange.untyped) == (either.replace("<MONEY_1>", "£1,250"), ())
     shown, _ = called(sanitizer, '{"amount": "[need <MONEY_1>]", "rows": [{"n": "<MONEY_1>"}, 2]}')
     assert shown == '{"amount": "[need <MONEY_1>]", "rows": [{"n": 1250.0}, 2]}'
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("<DATE_1> at <DATE_2>", "2026-02-13T14:30:00"),
+        ("<DATE_1>T<DATE_2>:00Z", "2026-02-13T14:30:00+00:00"),
+        ("<DATE_1> <DATE_2>", "2026-02-13T14:30:00"),
+        ("<DATE_1>T09:15", "2026-02-13T09:15:00"),
+        ("2026-03-01T<DATE_2>", "2026-03-01T14:30:00"),
+        ("<DATE_1> or <DATE_2>", "13 Feb 2026 or 2:30pm"),
+        ("<DATE_2>T<DATE_1>", "2:30pmT13 Feb 2026"),
+        ("2026-03-01T09:15", "2026-03-01T09:15"),
+    ],
+)
+def test_a_date_and_a_time_may_be_two_stand_ins(value: str, written: str) -> None:
+    fields = {"type": "object", "properties": {"start": MOMENT}}
+    sanitizer = holding({"<DATE_1>": "13 Feb 2026", "<DATE_2>": "2:30pm"})
+    shown, _ = called(sanitizer, json.dumps({"start": value}), asking(fields))
+    assert json.loads(shown) == {"start": written}
+
+
+@pytest.mark.parametrize("schema", [{"anyOf": [SUM, ANY]}, {"type": ["number", "string"]}])
+def test_of_several_types_the_first_that_fits_counts(schema: Json) -> None:
+    sanitizer = holding({"<MONEY_1>": "£1,250", "<PERSON_1>": "Eva"})
+    fields = asking({"properties": {"it": schema, "other": schema}})
+    shown, exchange = called(sanitizer, '{"it": "<MONEY_1>", "other": "<PERSON_1>"}', fields)
+    assert (shown, exchange.untyped) == ('{"it": 1250.0, "other": "Eva"}', ())
 
 
 def test_dates_are_read_as_the_others_of_the_conversation_show() -> None:
@@ -178,17 +212,22 @@ def test_dates_are_read_as_the_others_of_the_conversation_show() -> None:
     assert called(sanitizer, '{"on": "<DATE_1>"}')[0] == '{"on": "2026-02-11"}'
 
 
+def kinds(schema: Schema) -> list[str]:
+    return [kind for kind, _ in schema.types]
+
+
 def test_schemas_that_refer_to_themselves_have_an_end() -> None:
     loop = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}
     assert Schema(loop, [loop]).types == []
     doubled: Json = {f"a{i}": {"anyOf": [{"$ref": f"#/$defs/a{i + 1}"}] * 2} for i in range(60)}
     many = {"$ref": "#/$defs/a0", "$defs": {**doubled, "a60": SUM}}
-    assert [each["type"] for each in Schema(many, [many]).types] == ["number"]
+    assert kinds(Schema(many, [many])) == ["number"]
     tree: Json = {"properties": {"n": SUM, "sub": {"items": {"$ref": "#"}}}}
-    assert Schema(tree, [tree]).inside("sub").inside(7).inside("n").types == [SUM]
+    assert kinds(Schema(tree, [tree]).inside("sub").inside(7).inside("n")) == ["number"]
     assert Schema(tree, [tree]).inside("x").inside(0).types == []
     pair = {"prefixItems": [DAY, SUM], "items": WHOLE}
-    assert [Schema(pair, [pair]).inside(i).types for i in range(3)] == [[DAY], [SUM], [WHOLE]]
+    found = [kinds(Schema(pair, [pair]).inside(i)) for i in range(3)]
+    assert found == [["date"], ["number"], ["integer"]]
 
 
 # ---- the schemas of each API ----
@@ -200,6 +239,10 @@ TYPED = {"amount": 1250.0, "on": "2026-02-11"}
 def gemini(part: Json) -> bytes:
     content = {"role": "model", "parts": [part]}
     return json.dumps({"candidates": [{"content": content, "finishReason": "STOP"}]}).encode()
+
+
+def line(message: Json) -> bytes:
+    return json.dumps({"message": {"role": "assistant", **message}, "done": True}).encode()
 
 
 def of_gemini(shown: bytes) -> Any:
@@ -223,8 +266,9 @@ def of_lines(shown: bytes) -> Any:
     return calls[0]["function"]["arguments"] if calls else json.loads(message["content"])
 
 
-ASK = {"messages": [{"role": "user", "content": "Read it."}]}
-GEMINI_ASK = {"contents": [{"role": "user", "parts": [{"text": "Read it."}]}]}
+ASK: Json = {"messages": [{"role": "user", "content": "Read it."}]}
+GEMINI_ASK: Json = {"contents": [{"role": "user", "parts": [{"text": "Read it."}]}]}
+TOOL = {"name": "pay", "parameters": PAYMENT}
 OLLAMA_CALL = {"function": {"name": "pay", "arguments": json.loads(ARGUMENTS)}}
 BLOCK = {"type": "tool_use", "id": "t", "name": "pay", "input": json.loads(ARGUMENTS)}
 TEXT_BLOCK = {"type": "text", "text": ARGUMENTS}
@@ -232,7 +276,7 @@ ITEM = {"type": "function_call", "call_id": "c", "name": "pay", "arguments": ARG
 PART = {"type": "output_text", "text": ARGUMENTS}
 MESSAGE_ITEM = {"type": "message", "role": "assistant", "content": [PART]}
 FORM = {"type": "json_schema", "name": "n", "schema": PAYMENT}
-IN_JSON = {"responseMimeType": "application/json"}
+IN_JSON: Json = {"responseMimeType": "application/json"}
 
 
 @pytest.mark.parametrize(
@@ -240,7 +284,7 @@ IN_JSON = {"responseMimeType": "application/json"}
     [
         (
             RESPONSES,
-            {"input": "Pay.", "tools": [{"type": "function", "name": "pay", "parameters": PAYMENT}]},
+            {"input": "Pay.", "tools": [{"type": "function", **TOOL}]},
             json.dumps({"output": [ITEM]}).encode(),
             of_items,
         ),
@@ -270,7 +314,7 @@ IN_JSON = {"responseMimeType": "application/json"}
         ),
         (
             f"{GEMINI}:generateContent",
-            {**GEMINI_ASK, "tools": [{"functionDeclarations": [{"name": "pay", "parameters": PAYMENT}]}]},
+            {**GEMINI_ASK, "tools": [{"functionDeclarations": [TOOL]}]},
             gemini({"functionCall": {"name": "pay", "args": json.loads(ARGUMENTS)}}),
             of_gemini,
         ),
@@ -282,25 +326,30 @@ IN_JSON = {"responseMimeType": "application/json"}
         ),
         (
             f"{GEMINI}:generateContent",
-            {**GEMINI_ASK, "generation_config": {
-                "response_mime_type": "application/json", "response_json_schema": PAYMENT}},
+            {
+                **GEMINI_ASK,
+                "generation_config": {
+                    "response_mime_type": "application/json",
+                    "response_json_schema": PAYMENT,
+                },
+            },
             gemini({"text": ARGUMENTS}),
             of_gemini,
         ),
         (
             "/api/chat",
             {**asking(), "stream": False},
-            json.dumps({"message": {"role": "assistant", "tool_calls": [OLLAMA_CALL]}, "done": True}).encode(),
+            line({"tool_calls": [OLLAMA_CALL]}),
             of_lines,
         ),
         (
             "/api/chat",
             {**ASK, "format": PAYMENT, "stream": False},
-            json.dumps({"message": {"role": "assistant", "content": ARGUMENTS}, "done": True}).encode(),
+            line({"content": ARGUMENTS}),
             of_lines,
         ),
     ],
-)  # fmt: skip
+)
 def test_the_schemas_of_every_api_count(
     path: str, body: Json, answer: bytes, read: Callable[[bytes], Any]
 ) -> None:
@@ -329,7 +378,7 @@ def test_events_that_repeat_a_call_say_the_same() -> None:
 
 VALUES = st.sampled_from(
     ['"<MONEY_1>"', "<MONEY_1>", '"<DATE_1>"', '"<PERSON_1>"', '"to <PERSON_1>"', "12", "null",
-     '"[need <MONEY_1>]"', '"<MONEY_1"', '"\\u003cMONEY_1\\u003e"', '"a\\"b"', '"' + "x" * 250 + '"']
+     '"[need <MONEY_1>]"', '"<MONEY_1"', '"\\u003cMONEY_1\\u003e"', '"a\\"b"', f'"{"x" * 250}"']
 )  # fmt: skip
 KEYS = st.sampled_from(["amount", "pounds", "on", "note", "other", "<MONEY_1>"])
 ROWS = st.lists(VALUES.map(lambda value: f'{{"n" : {value}}}'), max_size=3).map(", ".join)
@@ -341,7 +390,9 @@ DOCUMENTS = st.lists(st.tuples(KEYS, VALUES), max_size=4).flatmap(
     )
 )
 PROSE = st.lists(
-    st.sampled_from(["Sorry, ", "<PERSON_1>", "<MON", "EY_1>", ": ", '"', "{", "[", "}", "\n", "```"]),
+    st.sampled_from(
+        ["Sorry, ", "<PERSON_1>", "<MON", "EY_1>", ": ", '"', "{", "[", "}", "\n", "```"]
+    ),
     max_size=8,
 ).map("".join)  # fmt: skip
 
@@ -355,11 +406,17 @@ def test_a_stream_says_what_the_whole_answer_says(text: str, cuts: list[int]) ->
     pieces = [text[a:b] for a, b in pairwise(places)]
     whole, _ = called(sanitizer, text)
     assert streamed(sanitizer, pieces) == whole
+    message = said(sanitizer, text, pieces=pieces)
     try:
         json.loads(text)
     except ValueError:
         return
-    json.loads(whole)
+    assert json.loads(whole) == json.loads(message)
+
+
+def test_a_reader_that_mends_arguments_finds_no_original_in_a_key() -> None:
+    for broken in ('{x y, "<PERSON_1>": 1}', '{"a": 1 "<PERSON_1>": 1}', '{"a" "<PERSON_1>": 1}'):
+        assert called(holding(HIDDEN), broken)[0] == broken
 
 
 def test_only_the_value_is_held_back() -> None:
@@ -538,3 +595,16 @@ def test_a_policy_that_keeps_stand_ins_turns_types_off() -> None:
     sanitizer = holding(HIDDEN, one)
     assert called(sanitizer, ARGUMENTS)[0] == ARGUMENTS
     assert json.loads(said(sanitizer, ARGUMENTS)) == TYPED
+
+
+def test_a_moment_of_two_stand_ins_ends_two_claims() -> None:
+    sanitizer = holding({"<DATE_1>": "13 Feb 2026", "<DATE_2>": "2:30pm"})
+    body = asking({"type": "object", "properties": {"start": MOMENT}})
+    shown, _ = called(sanitizer, '{"start": "<DATE_1>T<DATE_2>"}', body)
+    function = {"name": "pay", "arguments": shown}
+    call = {"id": "c", "type": "function", "function": function}
+    said = {"role": "assistant", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c", "content": "done"}
+    exchange = send({**body, "messages": [*body["messages"], said, result]}, sanitizer)
+    assert exchange.record.claims_ended == ("<DATE_1>", "<DATE_2>")
+    assert b'\\"<DATE_1>T<DATE_2>\\"' in exchange.body
