@@ -41,10 +41,10 @@ MAX_LINES = {
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_350,
-    "wire": 3_950,
+    "wire": 4_400,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_500, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_050, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

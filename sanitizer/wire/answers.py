@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter
@@ -40,6 +41,7 @@ from sanitizer.wire.walker import ARGUMENTS_ROLE, Walker
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
 """Returns a copy of an answer's object with something of the caller's in it."""
 
+_LOG = logging.getLogger("sanitizer")
 _SPOKEN = ("chat/completions", "responses", "messages", "generateContent", "api/chat")
 
 
@@ -204,6 +206,8 @@ class Restoration:
         if last and self._watched:
             self._watched = False
             self._sanitizer.inner.unwatch(self._so_far)
+        if last and self.asked.untyped:
+            _LOG.info("values that fit no type and stay text: %d", len(self.asked.untyped))
         passages = [each for each in self._so_far(last) if each not in self._kept]
         if passages:
             self._sanitizer.inner.remember(passages)
