@@ -319,7 +319,7 @@ class JsonText:
                 shown += self._stream.parts(piece[at:])
                 at = len(piece)
             elif (mark := piece[at]) in _MARKS:
-                shown += self._value()
+                shown += self._value() if self._token else []
                 if self._is_json:
                     shown += self._mark(mark)
                     at += 1
@@ -357,7 +357,7 @@ class JsonText:
             if self._stream is not None:
                 shown += [*self._stream.parts("", final=True), Part('"')]
             self._stream = self._typed = None
-            self._ended(_decoded(self._key))
+            self._ended(_decoded(self._key) if self._is_key else "")
         return end + 1
 
     def _untyped(self) -> list[Part]:
