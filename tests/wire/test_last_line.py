@@ -199,6 +199,16 @@ def test_a_user_who_quotes_it_keeps_the_words_around_it(told: Told) -> None:
         assert sent is None or text == sent
 
 
+def test_many_beginnings_take_no_longer_than_their_length(told: Told) -> None:
+    told()
+    many = "[sanitizer: the model was told " * 20_000
+    sanitizer = Sanitizer(policy="identifiers")
+    (text,) = texts(
+        json.loads(ask(sanitizer, "chat/completions", [message(many)], False).body)["messages"]
+    )
+    assert text == many
+
+
 def test_what_an_api_writes_into_such_a_line_tells_nothing(told: Told) -> None:
     """An original is inside of what is taken out as a whole, whatever it is."""
     sent = set()
