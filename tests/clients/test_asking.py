@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from openai import AsyncOpenAI, OpenAI
@@ -75,6 +76,29 @@ def test_what_a_person_chooses_leaves_behind_the_text(
     record = sanitizer.sanitize(TEXT).record
     assert record.asked == ("refused TREATMENT", "released MONEY")
     assert record.left == ("MONEY",)
+
+
+def test_of_a_stream_it_is_asked_at_its_end_and_leaves_with_the_next_request(
+    server: RecordingServer, sanitizer: Sanitizer
+) -> None:
+    said_in_pieces = answer("chat/completions", {"stream": True}, ASKED)
+    server.script(said_in_pieces, answer("chat/completions", {}, "<MONEY_1>"))
+    asked: list[tuple[str, str]] = []
+
+    def on_need(needs: list[tuple[str, str]]) -> list[str]:
+        asked.extend(needs)
+        return ["<MONEY_1>"]
+
+    client = shield(OpenAI(base_url=server.url, api_key="test"), sanitizer, on_need=on_need)
+    messages: list[Any] = [{"role": "user", "content": TEXT}]
+    stream = client.chat.completions.create(model="m", messages=messages, stream=True)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
+    assert text == ASKED
+    assert asked == [("TREATMENT", "<TREATMENT_1>"), ("MONEY", "<MONEY_1>")]
+    assert len(server.requests) == 1
+    client.chat.completions.create(model="m", messages=messages)
+    client.close()
+    assert "\n<MONEY_1> = 410 euros\n" in sent(server)[1]
 
 
 def test_nothing_leaves_without_a_person(server: RecordingServer, sanitizer: Sanitizer) -> None:
