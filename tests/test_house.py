@@ -33,18 +33,18 @@ MAX_LINES = {
     "identifiers": 3_450,
     "integrations": 1_000,
     "lm": 2_500,
-    "pipeline": 4_750,
+    "pipeline": 4_850,
     "privacy": 2_750,
     "proxy": 3_700,
     "risk": 2_050,
-    "storage": 3_900,
+    "storage": 4_000,
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_350,
-    "wire": 4_400,
+    "wire": 4_650,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_050, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_600, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

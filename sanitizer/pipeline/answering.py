@@ -53,6 +53,9 @@ class Answers:
         extractor: rewrites answers for the original prompt; None restores identifiers only.
         responses: the answers that the vault holds.
         is_typed: returns whether a person writes in role "user", as far as can be told.
+
+    Attributes:
+        quotes: a text of the user's holds what looks like a formula, so that none is computed.
     """
 
     def __init__(
@@ -69,12 +72,12 @@ class Answers:
         self._prompts = RecentPrompts()
         self._sent: deque[str] = deque(maxlen=MAX_SENT)
         self._results: deque[SanitizedText] = deque(maxlen=MAX_SENT)
-        self._quotes = False
+        self.quotes = False
 
     def follow(self, other: Answers) -> None:
         """Go on with what another one of the same conversation has remembered."""
         self._prompts, self._sent = other._prompts, other._sent
-        self._results, self._quotes = other._results, other._quotes
+        self._results, self.quotes = other._results, other.quotes
 
     def resent(self, text: DeclaredText) -> DeclaredText | SanitizedText:
         """Return a text of the assistant with what the API wrote of it declared.
@@ -98,7 +101,7 @@ class Answers:
             if MAY_LINK.search(result.text):
                 self._sent.append(result.text)
             self._results.append(result)
-            self._quotes = self._quotes or OPENS in result.text
+            self.quotes = self.quotes or OPENS in result.text
         if self.extractor is not None and role == "user":
             self._prompts.add(result)
         return result
@@ -201,7 +204,7 @@ class Answers:
         formulas = self.settings.policy.wire.formulas
         if formulas != "auto" or self.settings.policy.detector == "none":
             return formulas is True
-        return not (self._quotes or any(OPENS in each.text for each in prompts))
+        return not (self.quotes or any(OPENS in each.text for each in prompts))
 
     def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):

@@ -93,6 +93,7 @@ class Asked:
         prompts: what the user said: the extractor writes what the assistant says for the last one.
         n_turns: turns that were known then; see `Passage`.
         texts: restorer of plain text; made from the table as it is when the answer comes, if None.
+        last_line: is put under what the assistant says.
         schemas: JSON schema of each tool's arguments, by its name; of messages in JSON under None.
         untyped: what of the answer could not be written as its schema says; grows as it comes.
     """
@@ -104,6 +105,7 @@ class Asked:
     prompts: tuple[SanitizedText, ...] = ()
     n_turns: int | None = None
     texts: Restorer | None = None
+    last_line: str = ""
     schemas: Mapping[str | None, Any] = field(default_factory=dict)
     untyped: dict[str, None] = field(default_factory=dict)
 
@@ -187,6 +189,12 @@ class Restoration:
             self._watched = True
             self._sanitizer.inner.watch(self._so_far)
 
+    def said(self) -> str:
+        """Return what the assistant said until now, as it came; "" if it calls a tool."""
+        notes = [note() for note in self._said.values()]
+        calls = {ARGUMENTS_ROLE, INPUT_ROLE, CALL_ROLE}.intersection(note.role for note in notes)
+        return "" if calls else "\n".join(note.sent for note in notes if not note.aside)
+
     def arrive(self, sent: str, shown: str) -> None:
         """Note more of a message as it comes: some applications read all texts of it as one."""
         if not self._arrived:
@@ -260,6 +268,7 @@ class Restoration:
         role: str = "",
         agree: Callable[[Sequence[TextSlot]], None] = lambda slots: None,
         coming: Callable[[TextSlot], str | None] = lambda slot: None,
+        ends: Callable[[TextPath], object] | None = None,
     ) -> Any:
         """Return the document restored; the same object if there is nothing to restore.
 
@@ -272,6 +281,8 @@ class Restoration:
             role: whose it is, where it does not say.
             agree: may change texts before they are restored.
             coming: returns what can be shown of a text that comes in pieces; None for others.
+            ends: returns of what a message is a part, by its place: the last part of each gets the
+                last line. None if more may come.
         """
         walker = Walker(answer=True)
         found = walker.walk(shape, document, role)
@@ -292,6 +303,9 @@ class Restoration:
                     of = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
                 choice = _choice(slot.path)
                 self.remember(Note(sent, slot.text, of, slot.aside, telling, choice, at))
+        said = [s for s in walker.slots if ends and s.text and _is_message(document, s.path)]
+        for slot in {ends(slot.path): slot for slot in said if ends}.values():
+            slot.text += self.asked.last_line
         changed = any(slot.text != text for slot, text in zip(walker.slots, came, strict=True))
         return found if changed else document
 
@@ -343,6 +357,11 @@ def _is_message(document: Any, path: TextPath) -> bool:
     )
 
 
+def _message_of(path: TextPath) -> TextPath:
+    """Return where the message of a text stands, or the list of its parts."""
+    return path[:-2] if isinstance(path[-2:][0], int) else path
+
+
 def _choice(path: TextPath) -> int:
     """Return which of several answers a text is of."""
     match path:
@@ -378,7 +397,7 @@ def restored_body(
     if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
     telling = "" if endpoint.name in _SPOKEN else None
-    restored = restoration.document(answer_shape(endpoint), document, telling)
+    restored = restoration.document(answer_shape(endpoint), document, telling, ends=_message_of)
     stamped = restored if stamp is None else stamp(restored)
     written = body if stamped is document else dumps(stamped)
     restoration.settle()

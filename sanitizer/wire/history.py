@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
-from typing import NamedTuple
+from operator import getitem
+from typing import Any, NamedTuple
 
 from sanitizer.answers.alignment import Piece, Segment
 from sanitizer.answers.restorer import Restorer
@@ -18,7 +20,7 @@ from sanitizer.pipeline.answering import ByParts, pieces_of
 from sanitizer.pipeline.response_memory import Passage, Resent, declared
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
-from sanitizer.wire.walker import ARGUMENTS_ROLE, ArgumentsText, Walker
+from sanitizer.wire.walker import ARGUMENTS_ROLE, VALUE_ROLE, ArgumentsText, Walker
 
 CALL_ROLE = "call"
 """Role in which texts of calls that are no JSON are noted besides."""
@@ -45,6 +47,9 @@ IN_PASSING = frozenset(
 
 Places = Counter[tuple[str, str]]
 """How many texts of a history there are of each role, those apart that stand aside, by field."""
+
+_TOLD, _UNSENT = "[sanitizer: the model was told ", "; this line is not sent]"
+"""Beginning and end of the last line of an answer, see `last_line`."""
 
 _BETWEEN = "\0"
 """Stands between values of arguments: a token of its own."""
@@ -109,6 +114,44 @@ def places(walker: Walker) -> Places:
     for slot in _messages(walker):
         found.update([("assistant", slot.aside), (PIECE_ROLE, slot.aside)])
     return found
+
+
+def last_line(notes: Iterable[str]) -> str:
+    """Return what ends an answer for applications that show its text alone; "" without notes."""
+    told = "; ".join(" ".join(note.replace("]", ")").split()) for note in notes)
+    return f"\n\n[sanitizer: {told}{_UNSENT}" if told else ""
+
+
+def drop_last_lines(walker: Walker, document: Any) -> None:
+    """Take the last lines of answers out of a request, before anything of it is read.
+
+    Told by beginning and end alone: a look at what stands between would tell of originals. Of an
+    answer that was cut off within the line, all behind its beginning goes.
+
+    Args:
+        document: as the walker returned it; parts that were nothing else are taken out.
+    """
+    for slot in walker.slots[::-1]:
+        if _TOLD not in slot.text or slot.kind != "text" or slot.role == VALUE_ROLE:
+            continue
+        slot.text = _without_lines(slot.text, slot.role == "assistant")
+        path = slot.path[:-1]
+        while not slot.text and path and isinstance(path[-1], int):
+            parts = reduce(getitem, path[:-1], document)
+            del parts[path[-1]]
+            path = () if parts else path[:-2]
+    walker.slots = [slot for slot in walker.slots if slot.text]
+
+
+def _without_lines(text: str, may_be_cut: bool) -> str:
+    kept, at = [], 0
+    while (begin := text.find(_TOLD, at)) >= 0:
+        end = text.find(_UNSENT, begin)
+        if end < 0 and not may_be_cut:
+            break
+        kept.append(text[at:begin].removesuffix("\n\n"))
+        at = len(text) if end < 0 else end + len(_UNSENT)
+    return "".join([*kept, text[at:]])
 
 
 def recognize(walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> int:

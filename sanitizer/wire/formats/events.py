@@ -46,7 +46,7 @@ class Channel:
         self._stream = self._begun()
         self._sent: list[str] = []
         self._shown: list[str] = []
-        self._n_chars = 0
+        self.n_chars = 0
         # Pieces that came, and characters held back of them: set whole, for another thread to read.
         self._seen = (0, 0)
         self._ended = self._is_told = False
@@ -81,8 +81,8 @@ class Channel:
         if self._ended:
             self._stream, self._ended = self._begun(), False
         shown = self._stream.feed(piece)
-        self._n_chars += len(piece)
-        if self._n_chars > MAX_CHARS:
+        self.n_chars += len(piece)
+        if self.n_chars > MAX_CHARS:
             raise UpstreamError("the API's stream has a text that is too long")
         if self._note.role:
             n_held = len(self.held) if isinstance(self._stream, RestoredStream) else 0
@@ -145,6 +145,11 @@ class Channels:
 
     def __contains__(self, path: TextPath) -> bool:
         return path in self._open
+
+    def says(self, which: Callable[[TextPath], bool]) -> bool:
+        """Return True if something came of one of these texts, ended or not."""
+        both = [*self._open.items(), *self._ended.items()]
+        return any(channel.n_chars for path, channel in both if which(path))
 
     def held(self, path: TextPath) -> str:
         """Return what came of an open text and was not shown yet."""
