@@ -283,11 +283,11 @@ class Detector:
                 own = float(odds[row, ELIGIBLE.index(word.kind)])
                 tops[word.kind] = max(own, tops[word.kind])
         for word, row in words:
-            if row is None or word.kind not in tops:
+            if row is None or word.kind is None or word.kind not in tops:
                 yield word
                 continue
             age, birth = (bool(odds[row, n + i] >= least[name]) for i, name in enumerate(TELLING))
-            both = together(odds[row, ELIGIBLE.index(word.kind)], tops[word.kind])
+            both = together(float(odds[row, ELIGIBLE.index(word.kind)]), tops[word.kind])
             needed = bool(both >= least[word.kind]) and not (word.kind == "DATE" and birth)
             yield word._replace(needed=needed, age=word.kind == "NUMBER" and age)
 
