@@ -31,9 +31,9 @@ from sanitizer.proxy.shared import Conversations, LastUsed, Metrics, Workers
 from sanitizer.proxy.upstream import ChatApi, Upstream
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.risk.advice import NO_NOISE, Risk, RiskMeter
-from sanitizer.risk.classes import ClassMeter
+from sanitizer.risk.classes import BY_CLASS, ClassMeter
 from sanitizer.storage.vault import MemoryVault
-from sanitizer.text.policy import PRESETS, Policy
+from sanitizer.text.policy import DRAWN, PRESETS, Policy
 from sanitizer.text.prompt import DeclaredText
 from sanitizer.text.words import WORD_KINDS, word_spans
 from sanitizer.urls import is_loopback
@@ -222,6 +222,8 @@ class PageSanitizers:
             return meter.measure(preview, DeclaredText.of(wish.text, wish.keep))
         if not preview.policy.reads_models:
             return Risk(1.0, 1.0, NO_NOISE)
+        if not result.record.n_drawn:
+            return Risk(0.0, 0.0, BY_CLASS)
         chosen, draws = preview.mechanism, preview.inner.class_draws()
         key = (chosen.name, chosen.epsilon)
         return self._class_meters.get(key, lambda: ClassMeter(draws)).measure(result)
@@ -262,14 +264,13 @@ class PageSanitizers:
 # ---- what it is told ----
 
 
-def known_words(text: str, result: SanitizedText, policy: Policy, guessed: float | None) -> Json:
+def known_words(text: str, result: SanitizedText, guessed: float | None) -> Json:
     """Return how many words of a text its reader has or guesses, over all words of the text.
 
     The denominator is the same under every setting, so that settings can be compared.
 
     Args:
         text: the original.
-        policy: under which the result was made.
         guessed: probability that the best guess at a drawn thing is right; None if unknown.
 
     Returns:
@@ -279,7 +280,7 @@ def known_words(text: str, result: SanitizedText, policy: Policy, guessed: float
         itself.
     """
     hidden = [each for each in result.replacements if each.kind != "article"]
-    drawn = [each for each in hidden if _is_drawn(each, policy)]
+    drawn = [each for each in hidden if _is_drawn(each)]
     total = _n_words(text)
     n_drawn = sum(_n_words(each.original) for each in drawn)
     shown = max(0, total - sum(_n_words(each.original) for each in hidden))
@@ -295,12 +296,12 @@ def _n_words(text: str) -> int:
     return sum(1 for _ in word_spans(text))
 
 
-def _is_drawn(replacement: Replacement, policy: Policy) -> bool:
+def _is_drawn(replacement: Replacement) -> bool:
     """Return True for what a mechanism drew: a word, or a member of a class.
 
     Numbers are random: what leaves does not depend on them.
     """
-    in_class = replacement.kind in policy.drawn and not replacement.replacement.startswith("<")
+    in_class = replacement.kind in DRAWN and not replacement.replacement.startswith("<")
     return replacement.kind == "word" or in_class
 
 
@@ -538,16 +539,15 @@ class PageApi:
         if charged:
             self._metrics.epsilon.inc(result.record.charged)
             self._of(conversation).add(time.time(), result)
-        policy = paying.policy
         risk = self._sanitizers.risk(preview, meter, wish, result)
         released = paying.inner
         left = released.vault.originals(released.conversation)
         replacements = [
             each.as_dict(reveal=True)
-            | {"drawn": _is_drawn(each, policy), "left": each.replacement in left}
+            | {"drawn": _is_drawn(each), "left": each.replacement in left}
             for each in result.replacements
         ]
-        words = known_words(wish.text, result, policy, risk.expected)
+        words = known_words(wish.text, result, risk.expected)
         return result.as_dict() | {
             "replacements": replacements,
             "note": f"\n\n{note}" if (note := paying.inner.answers.note([result])) else "",

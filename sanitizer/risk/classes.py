@@ -68,7 +68,7 @@ class ClassMeter:
         """Return the risk of the drawn things of a text; it is that of the whole conversation."""
         drawn = {r.kind for r in result.replacements if not r.replacement.startswith("<")}
         kinds = [name for kind in drawn for name in lists_of(kind) if name in self._draws.classes]
-        if not kinds or not result.record.n_drawn:
+        if not kinds:
             return Risk(0.0, 0.0, BY_CLASS)
         worst = max(kinds, key=self._guess)
         blind = float(common_first(len(class_members(worst)))[0])

@@ -67,7 +67,7 @@ def test_every_row_once_whoever_is_killed(tmp_path: Path) -> None:
     outs = [read_rows(tmp_path / name / "out.jsonl") for name in ("first", "second")]
     assert outs[0] == outs[1]
     assert len(outs[0]) == N
-    job = job_of(tmp_path, unit_column="user_id", policy="balanced")
+    job = job_of(tmp_path, unit_column="user_id", policy="guarded")
     n_rows, of_rows, of_units = sums(job)
     assert n_rows == N
     # Five users, one illness each: five draws, whoever came first.
