@@ -316,12 +316,12 @@ class Conversation:
             VaultError: the table is full or cannot be written.
         """
         settings, draws = self.settings, None
-        # Vectors and lists are English: in other languages the vault takes what would be drawn.
-        listed = (unit.kind for unit in private.units if unit.concept)
-        if private.language == "en" and not settings.policy.drawn.isdisjoint(listed):
-            draws = self.class_draws()
-        pieces = self.models().pieces if settings.policy.perturb else None
         policy, mechanism = settings.policy, settings.mechanism
+        # Vectors and lists are English: in other languages the vault takes what would be drawn.
+        listed = {unit.kind for unit in private.units if unit.concept}
+        if private.language == "en" and not policy.drawn.isdisjoint(listed):
+            draws = self.class_draws()
+        pieces = self.models().pieces if policy.perturb else None
         place = APART if role == APART else ""
         n_new, values = 0, []
         decided: Sequence[Row] = ()

@@ -315,8 +315,7 @@ def detected_record(
     """Return the record of a text in which a detector found things.
 
     Args:
-        drawn: surrogates that were drawn in the conversation so far, with the epsilon of each; also
-            under another policy, since they stay.
+        drawn: what was drawn in the conversation so far, under any policy, with each epsilon.
     """
     policy, text = settings.policy, masked.text
     draws = bool(policy.drawn or drawn)

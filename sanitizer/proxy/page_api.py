@@ -31,7 +31,7 @@ from sanitizer.proxy.shared import Conversations, LastUsed, Metrics, Workers
 from sanitizer.proxy.upstream import ChatApi, Upstream
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.risk.advice import NO_NOISE, Risk, RiskMeter
-from sanitizer.risk.classes import BY_CLASS, ClassMeter
+from sanitizer.risk.classes import ClassMeter
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.text.policy import DRAWN, PRESETS, Policy
 from sanitizer.text.prompt import DeclaredText
@@ -222,10 +222,7 @@ class PageSanitizers:
             return meter.measure(preview, DeclaredText.of(wish.text, wish.keep))
         if not preview.policy.reads_models:
             return Risk(1.0, 1.0, NO_NOISE)
-        if not result.record.n_drawn:
-            return Risk(0.0, 0.0, BY_CLASS)
-        chosen, draws = preview.mechanism, preview.inner.class_draws()
-        key = (chosen.name, chosen.epsilon)
+        key, draws = (preview.mechanism.name, preview.mechanism.epsilon), preview.inner.class_draws
         return self._class_meters.get(key, lambda: ClassMeter(draws)).measure(result)
 
     def _policy(self, wish: Wish) -> Policy:
@@ -297,12 +294,9 @@ def _n_words(text: str) -> int:
 
 
 def _is_drawn(replacement: Replacement) -> bool:
-    """Return True for what a mechanism drew: a word, or a member of a class.
-
-    Numbers are random: what leaves does not depend on them.
-    """
-    in_class = replacement.kind in DRAWN and not replacement.replacement.startswith("<")
-    return replacement.kind == "word" or in_class
+    """Return True for what a mechanism drew: a word, or a member of a class, but no number."""
+    kind, placed = replacement.kind, replacement.replacement.startswith("<")
+    return kind == "word" or (kind in DRAWN and not placed)
 
 
 def binomial_range(n: int, p: float) -> tuple[int, int]:
@@ -543,8 +537,7 @@ class PageApi:
         released = paying.inner
         left = released.vault.originals(released.conversation)
         replacements = [
-            each.as_dict(reveal=True)
-            | {"drawn": _is_drawn(each), "left": each.replacement in left}
+            each.as_dict(reveal=True) | {"drawn": _is_drawn(each), "left": each.replacement in left}
             for each in result.replacements
         ]
         words = known_words(wish.text, result, risk.expected)

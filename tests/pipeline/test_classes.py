@@ -19,6 +19,7 @@ from sanitizer.detect.classes import (
     group_of,
     list_of,
 )
+from sanitizer.lm.loading import Models
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.classes import ClassDraws, _shared, common_first
@@ -178,7 +179,9 @@ def test_a_religion_is_drawn_for_a_religion(model: OnnxMaskedLM) -> None:
     """Once "royalist" came for "Muslim": one list held both."""
     for seed in range(6):
         for text, name in (("She is a Muslim.", "RELIGION"), ("She is a socialist.", "POLITICS")):
-            result = Sanitizer(policy="guarded", model=model).sanitize(text, source=SeededSource(seed))
+            result = Sanitizer(policy="guarded", model=model).sanitize(
+                text, source=SeededSource(seed)
+            )
             (drawn,) = [r.replacement for r in result.replacements if r.kind == "BELIEF"]
             shown = {member.lower() for member in class_members(name)}
             assert drawn.lower() in shown
@@ -295,7 +298,9 @@ class TestConversation:
 
     def test_a_policy_sets_the_cap_and_each_class(self, s: Sanitizer, tmp_path: Path) -> None:
         path = tmp_path / "p.toml"
-        path.write_text('base = "guarded"\n[conversation]\nmax_drawn = 0\n[classes]\nCRIME = "vault"\n')
+        path.write_text(
+            'base = "guarded"\n[conversation]\nmax_drawn = 0\n[classes]\nCRIME = "vault"\n'
+        )
         result = s.derive(policy=path).sanitize(LETTER)
         assert "<CONDITION_1>" in result.text
         assert result.record.conversation_epsilon == 0.0
@@ -359,6 +364,40 @@ class TestConversation:
                 Sanitizer(mechanism, "guarded")
             Sanitizer(mechanism)
             Sanitizer(mechanism, "strict")
+
+
+class TestDefault:
+    """`balanced` draws nothing, and keeps what is known of lists."""
+
+    def test_it_loads_no_vectors_and_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Models, "tables", None)
+        monkeypatch.setattr(Models, "masked", None)
+        one = Sanitizer(budget=1.0)
+        one.load()
+        out = one.sanitize(LETTER)
+        assert out.text.count("<CONDITION_1>") == 3
+        assert (out.record.n_drawn, out.record.epsilon_per_unit, one.spent) == (0, 0.0, 0.0)
+        assert (out.record.mechanism, out.record.certified) == ("none", True)
+        assert one.restore(out.text, out) == LETTER
+        with pytest.raises(TypeError):
+            one.derive(policy="guarded").sanitize(LETTER)
+
+    def test_synonyms_and_typing_errors_are_forms_of_one_thing(self, told: Told) -> None:
+        one = Sanitizer()
+        text = "She was told that she has hepatitis C. Does hepatits C affect her?"
+        out = one.sanitize(text)
+        assert [r.replacement for r in out.replacements] == ["<CONDITION_1>", "<CONDITION_1_2>"]
+        assert one.restore(out.text, out) == text
+        told()
+        assert one.sanitize("Explain HCV to a child.").text == "Explain <CONDITION_1_3> to a child."
+
+    def test_what_was_drawn_before_stays_and_is_said(self, s: Sanitizer) -> None:
+        """A person who changes the policy of a conversation changes no stand-in of it."""
+        drawn = s.sanitize(LETTER)
+        later = s.derive(policy="balanced").sanitize(LETTER)
+        assert later.text == drawn.text
+        assert (later.record.n_drawn, later.record.charged) == (1, 0.0)
+        assert (later.record.epsilon_per_unit, later.record.conversation_epsilon) == (5.0, 5.0)
 
 
 class TestNeighbours:

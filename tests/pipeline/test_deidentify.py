@@ -240,7 +240,7 @@ def test_the_readme_shows_what_leaves(model: OnnxMaskedLM) -> None:
 
 def test_the_readme_shows_what_is_drawn(model: OnnxMaskedLM) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    (written, shown), = re.findall(r'--policy guarded "(.*)"\n# (.*)$', readme, re.M)
+    ((written, shown),) = re.findall(r'--policy guarded "(.*)"\n# (.*)$', readme, re.M)
     leaves = [Sanitizer(policy="guarded", model=model).sanitize(written) for _ in range(4)]
     (drawn,) = [r for r in leaves[0].replacements if r.kind == "CONDITION"]
     before, after = leaves[0].text[: drawn.start], leaves[0].text[drawn.end :]
