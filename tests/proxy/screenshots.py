@@ -32,7 +32,8 @@ async def secretary(received: Received, writer: asyncio.StreamWriter) -> None:
     if received.line.startswith("GET"):
         writer.write(reply(b'{"data": [{"id": "small-1"}]}'))
     else:
-        sent = dict(re.findall(r"(?=(?:<)([A-Z]+)_\d)(<\w+>)", received.said()))
+        text = received.said().partition("[Note")[0]
+        sent = dict(re.findall(r"(?=(?:<)([A-Z]+)_\d)(<\w+>)", text))
         writer.write(reply(chat(ANSWER.format_map(sent))))
     await writer.drain()
 
