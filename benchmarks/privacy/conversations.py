@@ -6,8 +6,8 @@ The attacker knows the mechanism, the class and how common its members are, sees
 and guesses the likeliest member.
 
 Growing text: a letter in VERSIONS versions, each with one sentence more. Under `words` (what
-`balanced` was before) each version is drawn anew: likelihoods of all draws are multiplied, exactly,
-in the context that each draw read. Under `balanced` a thing is drawn once, so the figure is exact,
+the default was once) each version is drawn anew: likelihoods of all draws are multiplied, exactly,
+in the context that each draw read. Under `guarded` a thing is drawn once, so the figure is exact,
 and that of one version. Members of one word only, so that both policies have the same inputs.
 
 Resent history: a chat of TURNS turns that sends all earlier messages again, one of them edited each
@@ -149,8 +149,8 @@ def growing(n_letters: int, n_versions: int = VERSIONS) -> dict[str, Any]:
         "n_letters": n_letters,
         "blind": float(shares().max()),
         "words": [asdict(Rate.of(int(h), n_letters)) for h in hits],
-        "balanced": once,
-        "balanced, as sent": sent_again(n_versions),
+        "guarded": once,
+        "guarded, as sent": sent_again(n_versions),
     }
 
 
@@ -162,8 +162,8 @@ def once_drawn(draws: ClassDraws) -> float:
 
 
 def sent_again(n_versions: int) -> dict[str, Any]:
-    """Return what leaves of a growing letter under `balanced`."""
-    sanitizer = Sanitizer()
+    """Return what leaves of a growing letter under `guarded`."""
+    sanitizer = Sanitizer(policy="guarded")
     results = [sanitizer.sanitize(text) for text in versions("asthma", n_versions)]
     shown = {r.replacement for each in results for r in each.replacements if r.kind == KIND}
     return {"stand-ins": len(shown), "epsilon": sanitizer.spent}
@@ -172,7 +172,7 @@ def sent_again(n_versions: int) -> dict[str, Any]:
 def resent(turns: int) -> dict[str, dict[str, Any]]:
     """Return distinct stand-ins and epsilon of a history that is resent and edited."""
     found = {}
-    for policy in ("words", "balanced"):
+    for policy in ("words", "guarded"):
         sanitizer = Sanitizer(policy=policy)
         shown: set[str] = set()
         for turn in range(1, turns + 1):

@@ -334,7 +334,7 @@ def _ratio(shares: Sequence[Fraction]) -> float:
 
 def audited(n_others: int | None) -> list[dict[str, Any]]:
     """Return the exact epsilon of the transcript by each entrance and for each kind of thing."""
-    first = Forced(Cape(EPSILON), policy="balanced")
+    first = Forced(Cape(EPSILON), policy="guarded")
     members = [name for name in class_members("CONDITION") if name.isalpha() and name.islower()]
     wanted = OTHERS | {"condition": (*OTHERS["condition"], *members[: n_others or 0])}
     rows = []
@@ -379,7 +379,7 @@ def adaptive(most: int) -> list[dict[str, Any]]:
     """
     rows = []
     for tools in ("keep", "restore"):
-        policy = Policy.preset("balanced")
+        policy = Policy.preset("guarded")
         policy = replace(policy, wire=replace(policy.wire, tools=tools))
         first = Forced(Cape(EPSILON), policy=policy)
         pairs = [

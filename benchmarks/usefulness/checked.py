@@ -181,17 +181,14 @@ def without_formulas() -> dict[str, tuple[Sender, int]]:
         f"{name}, without formulas": {"base": name, "wire": {"formulas": False}}
         for name in ("deidentify", "balanced")
     }
-    return {
-        name: (Preset(Sanitizer(policy=policy)), 1 if "deid" in name else DRAWS)
-        for name, policy in policies.items()
-    }
+    return {name: (Preset(Sanitizer(policy=policy)), 1) for name, policy in policies.items()}
 
 
 def senders_of(workers: Mapping[str, Worker], draws: int = DRAWS) -> dict[str, tuple[Sender, int]]:
     """Return name -> sender, and in how many draws it is tried."""
     found: dict[str, tuple[Sender, int]] = {"original": (original, 1)}
     for name in PRESETS:
-        drawn = draws if name in ("balanced", "words", "strict") else 1
+        drawn = draws if name in ("words", "strict") else 1
         found[name] = (Preset(Sanitizer(policy=name)), drawn)
     for name, worker in workers.items():
         for label, kept in VARIANTS[name].items():

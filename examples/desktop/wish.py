@@ -15,7 +15,7 @@ POLICIES = {
     "stay here; what is told of them leaves.",
     "balanced": "Who is always hidden; how much and sensitive facts are hidden unless your "
     "question needs them.",
-    "guarded": "As above, and nothing is left because it is needed.",
+    "guarded": "As above, but nothing is left because it is needed, and some facts are drawn.",
     "strict": "Only 179 small words such as “the” and “with” stay as they are.",
 }
 DEFAULT_POLICY = "balanced"

@@ -106,7 +106,7 @@ def attack(
     cls=TextCommand,
 )
 @_texts_options
-@flag("--classes", "an epsilon for each class that balanced draws")
+@flag("--classes", "an epsilon for each class that guarded draws")
 @option(
     "--linked",
     "with --classes: things of which one tells the others, 1 (default) or 2",

@@ -268,7 +268,7 @@ class _Linked:
             for word in unit.text.split()
             if word[:1].isupper()
         }
-        self._drawn = {unit.concept.lower(): unit.kind for unit in reversed(things) if unit.concept}
+        self._listed = {u.concept.lower(): u.kind for u in reversed(things) if u.concept}
         concepts = {concept.lower() for concept, _ in self._concepts.values()}
         self._table = known(forms | concepts) if forms else {}
 
@@ -314,7 +314,7 @@ class _Linked:
             kind = own_class  # a part of its name was found
         if kind is None or kind in _BY_ROLE or listed_public(form, self._policy):
             return None
-        concept = concept if kind in self._policy.drawn else ""
+        concept = concept if kind in self._policy.listed else ""
         alone = len(inside) == 1 and inside[0].text == form
         # "Lund" after "Peter Lund", though this place reads like a firm's or a town's.
         part = alone and kind == "PERSON" and inside[0].kind in _OTHER_NAMES and " " not in form
@@ -328,25 +328,25 @@ class _Linked:
         return Unit(begin, end, form, kind, bool(concept) and opens, concept=concept, found="link")
 
     def _kind(self, form: str, concept: str) -> str | None:
-        """Return the class of a thing, None for what is none yet; of a drawn one its own."""
+        """Return the class of a thing, None for what is none yet; of a listed one its own."""
         key = concept.lower()
-        drawn = self._table.get(key) or self._drawn.get(key)
-        if drawn in self._policy.drawn:
-            return drawn
+        listed = self._table.get(key) or self._listed.get(key)
+        if listed in self._policy.listed:
+            return listed
         return (
             self._table.get(form)
             or self._here.get(self._keys[form])
             or self._here.get(form)  # a part of a name, written as it is there
-            or drawn
+            or listed
         )
 
 
 def _concepts_of(forms: Iterable[str], policy: Policy) -> dict[str, tuple[str, str]]:
-    """Return form -> the member that it names, and its class, of those that are drawn."""
+    """Return form -> the member that it names, and its class, of those that are hidden."""
     listed = [form for form in forms if may_name(form)]
     return {
         form: (concept, kind)
         for form in listed
-        for kind in sorted(policy.drawn, reverse=True)
+        for kind in sorted(policy.listed, reverse=True)
         if (concept := concept_of(kind, form, typed=False)) is not None
     }

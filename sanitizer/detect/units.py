@@ -267,10 +267,7 @@ def _in_json(text: str, units: list[Unit]) -> list[Unit]:
 
 
 def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
-    """Return the unit of a finding, None if the policy lets it pass.
-
-    Of a class that is drawn, what is on its list is drawn; all else goes to the vault.
-    """
+    """Return the unit of a finding, None if the policy lets it pass."""
     start, end, kind = finding.start, finding.end, finding.kind
     written = text[start:end]
     if not policy.hides(kind, written):
@@ -278,7 +275,7 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
     source = f"reader {kind} {finding.score:.2f}"
     needed = finding.needed and kind in policy.left
-    concept = concept_of(kind, written) if kind in policy.drawn else None
+    concept = concept_of(kind, written) if kind in policy.listed else None
     if concept is None or is_adjective(written):
         kind = UNKNOWN if kind == FACT else kind
         return Unit(start, end, written, kind, False, "prose", "", source, needed, finding.age)
@@ -286,7 +283,7 @@ def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
 
 
 def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Article, ...]:
-    """Return the visible articles directly before units that are drawn."""
+    """Return the visible articles directly before units that may be drawn."""
     found = []
     for number, unit in enumerate(units):
         before = _ARTICLE.search(text, max(0, unit.start - 4), unit.start)

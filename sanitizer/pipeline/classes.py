@@ -130,8 +130,6 @@ class ClassDraws:
         pieces: its tokenizer.
     """
 
-    classes = LISTS
-
     def __init__(self, mechanism: Cape | DynText, model: Tables, pieces: WordPieces) -> None:
         self.mechanism, self.epsilon = mechanism, mechanism.epsilon
         self._model, self._pieces = model, pieces

@@ -213,7 +213,7 @@ class Conversation:
         if not policy.perturb:
             raise ValueError(
                 f"policy must be one that draws words one by one (strict, words), got "
-                f"{policy.name!r}; for the classes that balanced draws: sanitizer advise --classes"
+                f"{policy.name!r}; for the classes that guarded draws: sanitizer advise --classes"
             )
         return self._loader.words()
 
@@ -323,11 +323,12 @@ class Conversation:
             VaultError: the table is full or cannot be written.
         """
         settings, draws = self.settings, None
-        # Vectors and lists are English: in other languages the vault takes what would be drawn.
-        if private.language == "en" and any(unit.concept for unit in private.units):
-            draws = self.class_draws()
-        pieces = self.models().pieces if settings.policy.perturb else None
         policy, mechanism = settings.policy, settings.mechanism
+        # Vectors and lists are English: in other languages the vault takes what would be drawn.
+        listed = {unit.kind for unit in private.units if unit.concept}
+        if private.language == "en" and not policy.drawn.isdisjoint(listed):
+            draws = self.class_draws()
+        pieces = self.models().pieces if policy.perturb else None
         place = APART if role == APART else ""
         n_new, values = 0, []
         decided: Sequence[Row] = ()
@@ -351,7 +352,7 @@ class Conversation:
         detector = self.detector()
         if detector is None:
             return plain_record(masked, self.settings.policy)
-        drawn = self.vault.originals(self.conversation).drawn if self.settings.policy.drawn else {}
+        drawn = self.vault.originals(self.conversation).drawn
         return detected_record(masked, self.settings, detector.sha256, drawn)
 
     def mask(

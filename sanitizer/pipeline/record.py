@@ -315,11 +315,12 @@ def detected_record(
     """Return the record of a text in which a detector found things.
 
     Args:
-        drawn: surrogates that were drawn in the conversation so far, with the epsilon of each.
+        drawn: what was drawn in the conversation so far, under any policy, with each epsilon.
     """
     policy, text = settings.policy, masked.text
+    draws = bool(policy.drawn or drawn)
     record = replace(
-        _record("classes", 0.0, DRAWN_BY_CLASS if policy.drawn else BY_CLASS, policy, masked),
+        _record("classes", 0.0, DRAWN_BY_CLASS if draws else BY_CLASS, policy, masked),
         model_sha256=model_sha256,
         detector=policy.detector,
         language=masked.segmented.language,
@@ -332,25 +333,26 @@ def detected_record(
     )
     if record.left or record.asked:
         record = replace(record, not_protected=record.not_protected + LEFT_AS_NEEDED)
-    if not policy.drawn:
+    if not draws:
         return record
-    mechanism, known = settings.mechanism, {value.lower() for value in drawn}
+    each = settings.mechanism.epsilon if policy.drawn else max(drawn.values())
+    known = {value.lower() for value in drawn}
     here = [value.lower() for value in masked.surrogates if value and value.lower() in known]
     spent, delta = settings.cost(masked.n_new), max(BOUND_DELTA, settings.delta)
-    options = dict(settings.class_options)
+    options = settings.class_options | {"epsilon": each}
     return replace(
         record,
         mechanism=options.pop("name"),
         settings=options,
-        epsilon_per_unit=mechanism.epsilon,
+        epsilon_per_unit=each,
         epsilon_total=spent,
-        epsilon_per_word=mechanism.epsilon * bool(here),
+        epsilon_per_word=each * bool(here),
         charged=spent,
         n_units=masked.n_new,
         n_identifiers=record.n_identifiers - len(here),
         n_drawn=len(set(here)),
         conversation_epsilon=float(sum(map(as_printed, drawn.values()))),
-        epsilon_at_delta=_composed_of((mechanism.epsilon,) * masked.n_new, delta),
+        epsilon_at_delta=_composed_of((each,) * masked.n_new, delta),
         bound_delta=delta,
         conversation_epsilon_at_delta=_composed_of(tuple(sorted(drawn.values())), delta),
     )

@@ -706,7 +706,7 @@ class Sanitizer:
         if self.policy.perturb:
             self.inner.models()
         if self.policy.drawn:
-            self.inner.class_draws()
+            self.inner.class_draws().load()  # not inside a transaction: others would wait for it
         self.inner.detector()
         extractor = self.inner.answers.extractor
         if extractor is not None and not isinstance(extractor, str):

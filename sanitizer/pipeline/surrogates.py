@@ -78,7 +78,7 @@ def count_draws(table: Entries, segmented: Segmented, policy: Policy, place: str
     Raises:
         VaultError: the table has no room for all that is new.
     """
-    wanted, concepts = _wanted(segmented, place)
+    wanted, concepts = _wanted(segmented, place, policy)
     new = {each for each in wanted if (each.original, place) not in table.values}
     if not any(each[:2] in concepts for each in new):
         return 0
@@ -116,7 +116,7 @@ def surrogates(
     """
     units = segmented.units
     hidden = [unit for unit in units if unit.kind.isupper()]
-    wanted, concepts = _wanted(segmented, place)
+    wanted, concepts = _wanted(segmented, place, policy)
     natural = policy.natural if place == "" else ()
     names = Names(text, segmented, natural) if natural else None
     coded = {unit.text for unit in hidden if unit.form == "quoted"}
@@ -156,11 +156,14 @@ def surrogates(
     ]
 
 
-def _wanted(segmented: Segmented, place: str) -> tuple[list[Wanted], dict[tuple[str, str], str]]:
+def _wanted(
+    segmented: Segmented, place: str, policy: Policy
+) -> tuple[list[Wanted], dict[tuple[str, str], str]]:
     """Return the forms that go to the vault, and (class, form) -> member, of those to be drawn."""
     hidden = [unit for unit in segmented.units if unit.kind.isupper()]
     wanted = [Wanted(unit.kind, unit.text, unit.concept.lower(), place) for unit in hidden]
-    return wanted, {(unit.kind, unit.text): unit.concept for unit in hidden if unit.concept}
+    listed = [unit for unit in hidden if unit.concept and unit.kind in policy.drawn]
+    return wanted, {(unit.kind, unit.text): unit.concept for unit in listed}
 
 
 def _names_first(wanted: Sequence[Wanted]) -> list[int]:

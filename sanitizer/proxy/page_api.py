@@ -33,7 +33,7 @@ from sanitizer.results import Replacement, SanitizedText
 from sanitizer.risk.advice import NO_NOISE, Risk, RiskMeter
 from sanitizer.risk.classes import ClassMeter
 from sanitizer.storage.vault import MemoryVault
-from sanitizer.text.policy import PRESETS, Policy
+from sanitizer.text.policy import DRAWN, PRESETS, Policy
 from sanitizer.text.prompt import DeclaredText
 from sanitizer.text.words import WORD_KINDS, word_spans
 from sanitizer.urls import is_loopback
@@ -238,8 +238,7 @@ class PageSanitizers:
             return meter.measure(preview, DeclaredText.of(wish.text, wish.keep))
         if not preview.policy.reads_models:
             return Risk(1.0, 1.0, NO_NOISE)
-        chosen, draws = preview.mechanism, preview.inner.class_draws()
-        key = (chosen.name, chosen.epsilon)
+        key, draws = (preview.mechanism.name, preview.mechanism.epsilon), preview.inner.class_draws
         return self._class_meters.get(key, lambda: ClassMeter(draws)).measure(result)
 
     def _policy(self, wish: Wish) -> Policy:
@@ -278,14 +277,13 @@ class PageSanitizers:
 # ---- what it is told ----
 
 
-def known_words(text: str, result: SanitizedText, policy: Policy, guessed: float | None) -> Json:
+def known_words(text: str, result: SanitizedText, guessed: float | None) -> Json:
     """Return how many words of a text its reader has or guesses, over all words of the text.
 
     The denominator is the same under every setting, so that settings can be compared.
 
     Args:
         text: the original.
-        policy: under which the result was made.
         guessed: probability that the best guess at a drawn thing is right; None if unknown.
 
     Returns:
@@ -295,7 +293,7 @@ def known_words(text: str, result: SanitizedText, policy: Policy, guessed: float
         itself.
     """
     hidden = [each for each in result.replacements if each.kind != "article"]
-    drawn = [each for each in hidden if _is_drawn(each, policy)]
+    drawn = [each for each in hidden if _is_drawn(each)]
     total = _n_words(text)
     n_drawn = sum(_n_words(each.original) for each in drawn)
     shown = max(0, total - sum(_n_words(each.original) for each in hidden))
@@ -311,13 +309,10 @@ def _n_words(text: str) -> int:
     return sum(1 for _ in word_spans(text))
 
 
-def _is_drawn(replacement: Replacement, policy: Policy) -> bool:
-    """Return True for what a mechanism drew: a word, or a member of a class.
-
-    Numbers are random: what leaves does not depend on them.
-    """
-    in_class = replacement.kind in policy.drawn and not replacement.replacement.startswith("<")
-    return replacement.kind == "word" or in_class
+def _is_drawn(replacement: Replacement) -> bool:
+    """Return True for what a mechanism drew: a word, or a member of a class, but no number."""
+    kind, placed = replacement.kind, replacement.replacement.startswith("<")
+    return kind == "word" or (kind in DRAWN and not placed)
 
 
 def binomial_range(n: int, p: float) -> tuple[int, int]:
@@ -570,16 +565,14 @@ class PageApi:
         if charged:
             self._metrics.epsilon.inc(result.record.charged)
             self._of(conversation).add(time.time(), result)
-        policy = paying.policy
         risk = self._sanitizers.risk(preview, meter, wish, result)
         released = paying.inner
         left = released.vault.originals(released.conversation)
         replacements = [
-            each.as_dict(reveal=True)
-            | {"drawn": _is_drawn(each, policy), "left": each.replacement in left}
+            each.as_dict(reveal=True) | {"drawn": _is_drawn(each), "left": each.replacement in left}
             for each in result.replacements
         ]
-        words = known_words(wish.text, result, policy, risk.expected)
+        words = known_words(wish.text, result, risk.expected)
         return result, result.as_dict() | {
             "replacements": replacements,
             "note": f"\n\n{note}" if (note := paying.inner.answers.note([result])) else "",

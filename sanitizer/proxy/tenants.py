@@ -146,9 +146,6 @@ class Tenants:
         """Load what requests need, for every policy; raise ModelError."""
         for served in self._served.values():
             served.sanitizer.load()
-            if served.tenant.policy.max_drawn:
-                # Not inside a transaction: others would wait for it.
-                served.sanitizer.inner.class_draws().load()
 
     def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
         """Return who asks.

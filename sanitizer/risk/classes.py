@@ -6,7 +6,7 @@ the stand-in. `advise_classes` picks an epsilon for each class by it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import exp
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect.classes import class_members, lists_of
+from sanitizer.detect.classes import LISTS, class_members, lists_of
 from sanitizer.lm.loading import Models
 from sanitizer.lm.masked import MaskedLM
 from sanitizer.pipeline.classes import ClassDraws, common_first
@@ -58,27 +58,27 @@ def _joint(draws: ClassDraws, kind: str) -> NDArray[np.float64]:
 
 
 class ClassMeter:
-    """Measures texts in which things are drawn within their classes."""
+    """Measures texts in which things are drawn within their classes; loads draws at the first."""
 
-    def __init__(self, draws: ClassDraws) -> None:
+    def __init__(self, draws: Callable[[], ClassDraws]) -> None:
         self._draws = draws
         self._guesses: dict[str, float] = {}
 
     def measure(self, result: SanitizedText) -> Risk:
         """Return the risk of the drawn things of a text; it is that of the whole conversation."""
         drawn = {r.kind for r in result.replacements if not r.replacement.startswith("<")}
-        kinds = [name for kind in drawn for name in lists_of(kind) if name in self._draws.classes]
+        kinds = [name for kind in drawn for name in lists_of(kind) if name in LISTS]
         if not kinds or not result.record.n_drawn:
             return Risk(0.0, 0.0, BY_CLASS)
         worst = max(kinds, key=self._guess)
         blind = float(common_first(len(class_members(worst)))[0])
-        odds = blind / (1 - blind) * exp(self._draws.epsilon)
+        odds = blind / (1 - blind) * exp(self._draws().epsilon)
         note = DRAWN.format(kind=worst.lower(), blind=blind)
         return Risk(odds / (1 + odds), self._guess(worst), note)
 
     def _guess(self, kind: str) -> float:
         if kind not in self._guesses:
-            self._guesses[kind] = float(_joint(self._draws, kind).max(axis=0).sum())
+            self._guesses[kind] = float(_joint(self._draws(), kind).max(axis=0).sum())
         return self._guesses[kind]
 
 

@@ -58,7 +58,10 @@ _GUARDED = {
 _TREATED = {
     "identifiers": {},
     "deidentify": _DEIDENTIFY | dict.fromkeys(("MONEY", "NUMBER"), "vault" + UNLESS),
-    "balanced": {k: v + UNLESS if k in ELIGIBLE else v for k, v in _GUARDED.items()},
+    "balanced": {
+        kind: how if how == "pass" else "vault" + UNLESS * (kind in ELIGIBLE)
+        for kind, how in _GUARDED.items()
+    },
     "guarded": _GUARDED,
 }
 _ALIASES = {"preset": "base", "policy": "base", "extends": "base", "inherits": "base"}
@@ -242,14 +245,14 @@ class Policy:
         "identifiers": identifiers go to the vault, as under each preset; all words are public.
         "deidentify": names of persons, firms, places and products and dates go to the vault too,
         sums and numbers unless the request needs them, and words on no list unless they are written
-        in lower case; what is told of them stays. "balanced": illnesses, beliefs, origins and
-        crimes are drawn within their class too; treatments, occupations, sexuality and all words on
-        no list go to the vault; of places, dates, sums and these classes stays what the request
-        needs. "guarded": the same, and nothing stays for being needed. "strict": only the 179
-        stopwords are public; words are drawn one by one, and numbers are made random. "words", for
-        comparison: as "strict", with 3,000 frequent words public, and numbers in the vault. The
-        3,000 hold no word of the always-sensitive list, no numeral, and no word that is mostly
-        capitalized inside sentences.
+        in lower case; what is told of them stays. "balanced": illnesses, treatments, beliefs,
+        origins, crimes, occupations, sexuality, family status and all words on no list go there
+        too; of places, dates, sums and what is told stays what is needed. "guarded": nothing
+        stays for being needed, and illnesses, beliefs, origins and crimes are drawn within their
+        class. "strict": only the 179 stopwords are public; words are drawn one by one, and numbers
+        are made random. "words", for comparison: as "strict", with 3,000 frequent words public, and
+        numbers in the vault. The 3,000 hold no word of the always-sensitive list, no numeral, and
+        no word that is mostly capitalized inside sentences.
 
         Raises:
             ValueError: unknown name.
@@ -364,8 +367,13 @@ class Policy:
     @cached_property
     def drawn(self) -> frozenset[str]:
         """Classes of which stand-ins are drawn."""
-        draws = ("draw", "draw" + UNLESS)
-        return frozenset(kind for kind, how in self.treatments.items() if how in draws)
+        return frozenset(kind for kind, how in self.treatments.items() if how.startswith("draw"))
+
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """Classes with a list that are hidden: the names of one member are one thing."""
+        hiding = ("vault", "draw")
+        return frozenset(k for k in DRAWN if self.treatments.get(k, "").startswith(hiding))
 
     @cached_property
     def left(self) -> frozenset[str]:

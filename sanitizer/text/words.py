@@ -74,7 +74,7 @@ class Unit:
         form: how a placeholder is written at its place: "prose" (in angle brackets), "bare" (a name
             of code), "tag" (a name of code in angle brackets), or "quoted" (a string instead of a
             number).
-        concept: member of its class's list that it names, where its stand-in is to be drawn.
+        concept: member of its class's list that it names: other names of it are the same thing.
         found: what found it, in words: "pattern", "reader" with class and score, "list", "link".
         needed: the request seems to need it. age: it seems to be somebody's age.
     """

@@ -141,7 +141,7 @@ def test_a_worker_is_killed_and_each_row_is_there_once_with_exact_sums(
     n_rows = 200
     source = write_rows(tmp_path / "in.csv", rows(n_rows, n_users=n_rows))
     out, store = tmp_path / "out.csv", tmp_path / "store"
-    more = ("--policy", "balanced", "--workers", "2", "--engine", engine)
+    more = ("--policy", "guarded", "--workers", "2", "--engine", engine)
     process = started(command(source, out, *more, "--report", str(tmp_path / "report")))
     try:
         wait_for(store, 20, process)
@@ -201,7 +201,8 @@ def test_a_job_that_is_stopped_goes_on_without_drawing_or_paying_twice(
     n_rows = 200
     source = write_rows(tmp_path / "in.jsonl", rows(n_rows, n_users=n_rows))
     out, store = tmp_path / "out.jsonl", tmp_path / "store"
-    arguments = command(source, out, "--workers", "2", "--unit-column", "user_id")
+    more = ("--policy", "guarded", "--workers", "2", "--unit-column", "user_id")
+    arguments = command(source, out, *more)
     process = started(arguments)
     wait_for(store, 20, process)
     assert end(process) == status

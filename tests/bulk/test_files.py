@@ -130,7 +130,7 @@ def test_an_interrupted_job_goes_on_and_leaves_no_half_output(
 def test_an_output_that_was_lost_is_written_again_without_a_draw(tmp_path: Path) -> None:
     some = [{"who": f"u{i % 2}", "text": text} for i, text in enumerate(["He has gout."] * 4)]
     source, out = write_rows(tmp_path / "in.csv", some), tmp_path / "out.csv"
-    job = job_of(tmp_path, policy="balanced", unit_column="who", threads=1)
+    job = job_of(tmp_path, policy="guarded", unit_column="who", threads=1)
     report = run(job, source, out)
     assert (report.epsilon_total, report.units_by_epsilon) == (10.0, {"5": 2})
     before = read_rows(out)

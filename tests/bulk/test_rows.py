@@ -28,7 +28,7 @@ def table(*texts: str | None, **columns: list[object]) -> pa.Table:
 
 def drawn_job(folder: Path, **changes: object) -> BulkJob:
     """A job that draws each word: charges without a model of things."""
-    return job_of(folder, **{"policy": "balanced", "id_column": "id", "threads": 1, **changes})
+    return job_of(folder, **{"policy": "guarded", "id_column": "id", "threads": 1, **changes})
 
 
 ILL = "My father has hepatitis."
@@ -120,12 +120,12 @@ def test_a_refused_row_ends_the_job_by_default_and_what_came_before_is_kept(
 
 @on_both
 def test_a_text_that_the_policy_refuses_is_counted_and_never_quoted(tmp_path: Path) -> None:
-    balanced = Policy.preset("balanced")
-    policy = replace(balanced, treatments={**balanced.treatments, "CONDITION": "refuse"})
+    guarded = Policy.preset("guarded")
+    policy = replace(guarded, treatments={**guarded.treatments, "CONDITION": "refuse"})
     batch = table(ILL, "All is well.")
     with (
         RowSanitizer(drawn_job(tmp_path, policy=policy)) as sanitize,
-        pytest.raises(PolicyError, match="row 1 of a batch: policy 'balanced' refuses") as caught,
+        pytest.raises(PolicyError, match="row 1 of a batch: policy 'guarded' refuses") as caught,
     ):
         sanitize(batch)
     assert "hepatitis" not in str(caught.value)

@@ -41,7 +41,8 @@ def test_many_texts_have_one_record_with_their_sums() -> None:
 @pytest.mark.parametrize(
     ("policy", "hidden", "cost"),
     [
-        ("balanced", "1 CONDITION, 1 PERSON (1 drawn by chance); 3 words stay", "epsilon 5, cert"),
+        ("balanced", "1 CONDITION, 1 PERSON; 3 words stay", "epsilon 0, cert"),
+        ("guarded", "1 CONDITION, 1 PERSON (1 drawn by chance); 3 words stay", "epsilon 5, cert"),
         ("deidentify", "1 PERSON; 4 words stay", "epsilon 0, certified"),
         (
             "identifiers",

@@ -26,7 +26,7 @@ from tests.storage.postgres_server import PostgresServer, postgres_server
 LEDGERS_KEY = "a made up key of a ledger"
 ILL = "My father has {}."
 OPTIONS = {
-    "policy": "balanced",
+    "policy": "guarded",
     "mechanism": None,
     "consistent": False,
     "context": None,

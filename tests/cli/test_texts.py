@@ -45,7 +45,7 @@ def test_json_has_no_originals_unless_revealed() -> None:
     found = as_json(PROMPT)
     assert set(found) == {"text", "replacements", "record", "warnings", "left", "hints"}
     assert found["record"]["certified"] is True
-    assert found["record"]["epsilon_per_unit"] == 5.0
+    assert found["record"]["epsilon_per_unit"] == 0.0
     assert all(set(r) == {"start", "end", "replacement", "kind"} for r in found["replacements"])
     revealed = as_json("--reveal", PROMPT)["replacements"]
     assert [r["original"] for r in revealed] == ["Peter", "hepatitis", "Leeds"]
@@ -124,7 +124,7 @@ def test_options_change_the_policys_mechanism_not_replace_it(tmp_path: Path) -> 
     record = as_json("--policy", str(path), "--consistent", PROMPT)["record"]
     assert record["epsilon_per_unit"] == 1.5
     assert record["settings"]["consistent"] is True
-    path.write_text('[mechanism]\nname = "dyntext"\nepsilon = 8\nk_min = 10\n')
+    path.write_text('base = "guarded"\n[mechanism]\nname = "dyntext"\nepsilon = 8\nk_min = 10\n')
     record = as_json("--policy", str(path), "--epsilon", "9", PROMPT)["record"]
     assert (record["mechanism"], record["epsilon_per_unit"]) == ("dyntext", 9.0)
     assert record["settings"]["k_min"] == 10
@@ -159,7 +159,10 @@ def test_a_terminal_shows_the_text_and_few_lines(
     before, after, empty, hidden, cost = shown.rstrip("\n").split("\n")
     assert (before[:8], after[:8], empty) == ("before  ", "after   ", "")
     assert hidden.startswith("hidden: 1 CONDITION, 1 PERSON, 1 PLACE")
-    assert cost == "epsilon 5, certified (--record: in full)"
+    assert cost == "epsilon 0, certified (--record: in full)"
+    assert main(["sanitize", "--policy", "guarded", PROMPT]) == 0
+    shown = capsysbinary.readouterr().out.decode()
+    assert shown.endswith("\nepsilon 5, certified (--record: in full)\n")
     assert main(["sanitize", "--record", PROMPT]) == 0
     assert "not protected:" in capsysbinary.readouterr().out.decode()
 

@@ -20,12 +20,12 @@ from sanitizer.testing.server import answer
 from tests.conftest import Told
 
 TEXT = "Elena has eczema and owes 410 euros."
-ASKED = "I cannot say. [need <TREATMENT_1>] [need <MONEY_1>] [need <PERSON_1>]"
+ASKED = "I cannot say. [need <CONDITION_1>] [need <MONEY_1>] [need <PERSON_1>]"
 
 
 @pytest.fixture
 def server(told: Told) -> Iterator[RecordingServer]:
-    told(PERSON="Elena", TREATMENT="eczema", MONEY="410 euros")
+    told(PERSON="Elena", CONDITION="eczema", MONEY="410 euros")
     with RecordingServer() as running:
         yield running
 
@@ -55,7 +55,7 @@ def ask(server: RecordingServer, sanitizer: Sanitizer, chosen: list[str] | None)
     found = client.chat.completions.create(model="m", messages=messages)  # type: ignore[arg-type]
     client.close()
     if chosen is not None:
-        assert asked == [("TREATMENT", "<TREATMENT_1>"), ("MONEY", "<MONEY_1>")]
+        assert asked == [("CONDITION", "<CONDITION_1>"), ("MONEY", "<MONEY_1>")]
     return str(found.choices[0].message.content)
 
 
@@ -74,7 +74,7 @@ def test_what_a_person_chooses_leaves_behind_the_text(
     assert "eczema" not in second
     assert "Elena" not in second
     record = sanitizer.sanitize(TEXT).record
-    assert record.asked == ("refused TREATMENT", "released MONEY")
+    assert record.asked == ("refused CONDITION", "released MONEY")
     assert record.left == ("MONEY",)
 
 
@@ -117,7 +117,8 @@ def test_a_refusal_is_one_decision(server: RecordingServer, sanitizer: Sanitizer
 
 def test_guarded_asks_for_nothing(server: RecordingServer) -> None:
     sanitizer = Sanitizer(policy="guarded", vault=MemoryVault(numbers="from 1"), conversation="a")
-    assert sanitizer.sanitize(TEXT).text.count("<") == 3
+    sent = sanitizer.sanitize(TEXT)
+    assert (len(sent.replacements), sent.text.count("<")) == (3, 2), "the illness is drawn"
     assert "[need" not in sanitizer.instruction
     assert not sanitizer.needs(ASKED)
 

@@ -266,7 +266,7 @@ def test_openai(tmp_path: Path) -> None:
         printed = d.run("openai")
         assert MAIL in printed
         assert "'certified': True" in printed
-        assert "'epsilon_per_unit': 5.0" in printed
+        assert "'epsilon_per_unit': 0.0" in printed
         assert "<EMAIL_" in d.server.requests[0].json["messages"][0]["content"]
         assert not d.received(MAIL, "My father Peter has hepatitis. Write to")
 

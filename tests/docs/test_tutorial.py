@@ -35,15 +35,15 @@ def test_the_python_blocks_print_what_follows_them() -> None:
 def test_the_commands_run_and_hide_what_is_private(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    assert len(SHELL) == 3
+    assert len(SHELL) == 4
     printed = []
     for command in SHELL:
         program, *arguments = shlex.split(command)
         assert program == "sanitizer"
         assert main(arguments) == 0
         printed.append(capfdbinary.readouterr().out.decode())
-    sanitized, shown, audited = printed
-    assert re.fullmatch(r"My father <PERSON_1> has .+ and lives in <PLACE_1>\.\n", sanitized)
-    assert "hepatitis" not in sanitized
+    sanitized, shown, drawn, audited = printed
+    assert sanitized == "My father <PERSON_1> has <CONDITION_1> and lives in <PLACE_1>.\n"
+    assert re.fullmatch(r"My father <PERSON_1> has [^<]+ and lives in <PLACE_1>\.\n", drawn)
     assert shown.count("<PERSON_1>") == 2
     assert "epsilon exact      5" in audited

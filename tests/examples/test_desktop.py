@@ -47,6 +47,7 @@ def test_what_is_drawn_only_now_is_shown_before_it_is_sent(
 ) -> None:
     names = iter(["gout", "lupus"])
     monkeypatch.setattr(ClassDraws, "draw", lambda *_: next(names))
+    someone.chooses("guarded")
     someone.types(TEXT)
     assert "has gout" in someone.reads()
     someone.window.address.setText(api.url)
@@ -75,6 +76,7 @@ def test_separators_inside_an_answer_are_kept_apart_from_those_of_events(
 
 
 def test_a_text_is_paid_for_once(someone: Person, api: Api) -> None:
+    someone.chooses("guarded")
     someone.types(TEXT)
     someone.reads()
     assert someone.window.balance.text() == "Budget: spent 0 of 200. Sending this text costs 5."
@@ -102,6 +104,7 @@ def test_a_text_that_is_typed_again_has_its_price(someone: Person, api: Api) -> 
 
 def test_a_used_up_budget_sends_nothing(api: Api) -> None:
     with person(budget=3.0) as someone:
+        someone.chooses("guarded")
         someone.types(TEXT)
         someone.reads()
         assert someone.window.balance.text().endswith("costs 5, more than is left.")
@@ -111,6 +114,7 @@ def test_a_used_up_budget_sends_nothing(api: Api) -> None:
 
 def test_nothing_is_charged_before_an_address_answers(api: Api) -> None:
     with person(budget=5.0) as someone:
+        someone.chooses("guarded")
         someone.types(TEXT)
         assert someone.sends("http://127.0.0.1:9/v1") == "Nothing answers at this address."
         assert someone.window.balance.text().startswith("Budget: spent 0 of 5.")
@@ -203,6 +207,12 @@ def test_identifiers_have_no_differential_privacy(someone: Person, api: Api) -> 
 
 def test_what_is_promised_is_said_in_plain_words(someone: Person) -> None:
     someone.types(TEXT)
+    someone.reads()
+    assert someone.window.guarantee.text() == (
+        "Certified: 4 things replaced. What stands in for a thing depends on its class only. "
+        "What was not found leaves as it is."
+    )
+    someone.chooses("guarded")
     someone.reads()
     assert someone.window.guarantee.text() == (
         "Certified: 4 things replaced. What stands in for a thing depends on its class only, "

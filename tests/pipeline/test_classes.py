@@ -19,6 +19,7 @@ from sanitizer.detect.classes import (
     group_of,
     list_of,
 )
+from sanitizer.lm.loading import Models
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.lm.tokens import WordPieces
 from sanitizer.pipeline.classes import ClassDraws, _shared, common_first
@@ -159,7 +160,7 @@ def test_an_illness_mostly_becomes_one_of_its_group(
 
 def test_an_adjective_gets_a_placeholder(model: OnnxMaskedLM) -> None:
     """No member of a class fits its place; beside the noun it is a thing of its own."""
-    one = Sanitizer(model=model)
+    one = Sanitizer(policy="guarded", model=model)
     text = "My wife is coeliac, and her asthma is bad. Is an asthmatic, coeliac child at risk?"
     out = one.sanitize(text)
     assert (out.record.n_drawn, out.text.count("CONDITION")) == (1, 3)
@@ -178,7 +179,9 @@ def test_a_religion_is_drawn_for_a_religion(model: OnnxMaskedLM) -> None:
     """Once "royalist" came for "Muslim": one list held both."""
     for seed in range(6):
         for text, name in (("She is a Muslim.", "RELIGION"), ("She is a socialist.", "POLITICS")):
-            result = Sanitizer(model=model).sanitize(text, source=SeededSource(seed))
+            result = Sanitizer(policy="guarded", model=model).sanitize(
+                text, source=SeededSource(seed)
+            )
             (drawn,) = [r.replacement for r in result.replacements if r.kind == "BELIEF"]
             shown = {member.lower() for member in class_members(name)}
             assert drawn.lower() in shown
@@ -190,7 +193,7 @@ def test_a_religion_is_drawn_for_a_religion(model: OnnxMaskedLM) -> None:
 
 @pytest.fixture
 def s(model: OnnxMaskedLM) -> Sanitizer:
-    return Sanitizer(model=model)
+    return Sanitizer(policy="guarded", model=model)
 
 
 class TestConversation:
@@ -295,7 +298,9 @@ class TestConversation:
 
     def test_a_policy_sets_the_cap_and_each_class(self, s: Sanitizer, tmp_path: Path) -> None:
         path = tmp_path / "p.toml"
-        path.write_text('[conversation]\nmax_drawn = 0\n[classes]\nCRIME = "vault"\n')
+        path.write_text(
+            'base = "guarded"\n[conversation]\nmax_drawn = 0\n[classes]\nCRIME = "vault"\n'
+        )
         result = s.derive(policy=path).sanitize(LETTER)
         assert "<CONDITION_1>" in result.text
         assert result.record.conversation_epsilon == 0.0
@@ -305,7 +310,7 @@ class TestConversation:
             Policy.load(path)
 
     def test_the_budget_refuses_before_anything_leaves(self, model: OnnxMaskedLM) -> None:
-        s = Sanitizer(model=model, budget=9.0)
+        s = Sanitizer(policy="guarded", model=model, budget=9.0)
         with pytest.raises(BudgetExceeded, match="needs epsilon 10, the budget has 9 of 9 left"):
             s.sanitize("He was diagnosed with asthma and with epilepsy.")
         assert s.spent == 0.0, "nothing is charged for what cannot be paid as a whole"
@@ -319,13 +324,13 @@ class TestConversation:
     ) -> None:
         key = "a key of at least sixteen bytes"
         vault = FileVault(tmp_path / "v", key) if kind == "file" else None
-        s = Sanitizer(model=model, budget=20.0, vault=vault)
+        s = Sanitizer(policy="guarded", model=model, budget=20.0, vault=vault)
         first = s.sanitize("He has asthma, epilepsy, asthma, gout and also migraine.").record
         assert (first.charged, first.n_drawn, s.spent) == (15.0, 3, 15.0), "at most three"
         assert s.sanitize("He has lupus and asthma.").record.charged == 0.0
 
     def test_a_text_pays_only_for_what_is_new(self, model: OnnxMaskedLM) -> None:
-        s = Sanitizer(model=model, budget=10.0)
+        s = Sanitizer(policy="guarded", model=model, budget=10.0)
         assert s.sanitize("He was diagnosed with asthma.").record.charged == 5.0
         both = "He was diagnosed with asthma and with epilepsy."
         assert s.sanitize(both).record.charged == 5.0, "the budget fits exactly"
@@ -342,9 +347,9 @@ class TestConversation:
     def test_a_file_keeps_what_was_drawn(self, model: OnnxMaskedLM, tmp_path: Path) -> None:
         key = "a key of at least sixteen bytes"
         with FileVault(tmp_path / "v", key) as vault:
-            first = Sanitizer(model=model, vault=vault).sanitize(LETTER).text
+            first = Sanitizer(policy="guarded", model=model, vault=vault).sanitize(LETTER).text
         with FileVault(tmp_path / "v", key) as vault:
-            s = Sanitizer(model=model, vault=vault)
+            s = Sanitizer(policy="guarded", model=model, vault=vault)
             assert s.sanitize(LETTER).text == first
             assert (s.spent, s.restore(first)) == (0.0, LETTER)
 
@@ -356,8 +361,43 @@ class TestConversation:
     def test_published_variants_need_a_policy_that_draws_words(self) -> None:
         for mechanism in (Cape(variant="published"), Cape(backbone="causal")):
             with pytest.raises(ValueError, match="strict"):
-                Sanitizer(mechanism)
+                Sanitizer(mechanism, "guarded")
+            Sanitizer(mechanism)
             Sanitizer(mechanism, "strict")
+
+
+class TestDefault:
+    """`balanced` draws nothing, and keeps what is known of lists."""
+
+    def test_it_loads_no_vectors_and_costs_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Models, "tables", None)
+        monkeypatch.setattr(Models, "masked", None)
+        one = Sanitizer(budget=1.0)
+        one.load()
+        out = one.sanitize(LETTER)
+        assert out.text.count("<CONDITION_1>") == 3
+        assert (out.record.n_drawn, out.record.epsilon_per_unit, one.spent) == (0, 0.0, 0.0)
+        assert (out.record.mechanism, out.record.certified) == ("none", True)
+        assert one.restore(out.text, out) == LETTER
+        with pytest.raises(TypeError):
+            one.derive(policy="guarded").sanitize(LETTER)
+
+    def test_synonyms_and_typing_errors_are_forms_of_one_thing(self, told: Told) -> None:
+        one = Sanitizer()
+        text = "She was told that she has hepatitis C. Does hepatits C affect her?"
+        out = one.sanitize(text)
+        assert [r.replacement for r in out.replacements] == ["<CONDITION_1>", "<CONDITION_1_2>"]
+        assert one.restore(out.text, out) == text
+        told()
+        assert one.sanitize("Explain HCV to a child.").text == "Explain <CONDITION_1_3> to a child."
+
+    def test_what_was_drawn_before_stays_and_is_said(self, s: Sanitizer) -> None:
+        """A person who changes the policy of a conversation changes no stand-in of it."""
+        drawn = s.sanitize(LETTER)
+        later = s.derive(policy="balanced").sanitize(LETTER)
+        assert later.text == drawn.text
+        assert (later.record.n_drawn, later.record.charged) == (1, 0.0)
+        assert (later.record.epsilon_per_unit, later.record.conversation_epsilon) == (5.0, 5.0)
 
 
 class TestNeighbours:
@@ -376,7 +416,7 @@ class TestNeighbours:
     OTHER = ("Brandt", "Michael Crawford", "epilepsy", "2014", "bo@example.net")
 
     def released(self, model: OnnxMaskedLM, values: tuple[str, ...]) -> list[tuple[str, object]]:
-        s = Sanitizer(model=model)
+        s = Sanitizer(policy="guarded", model=model)
         found: list[tuple[str, object]] = []
         for message in self.CHAT:
             result = s.sanitize(message.format(*values))
@@ -396,7 +436,7 @@ class TestNeighbours:
         """Each output's share under two neighbours, over seeds, against the exact bound."""
         counts: list[dict[str, int]] = [{}, {}]
         for side, name in enumerate(("asthma", "epilepsy")):
-            first = Sanitizer(Cape(1.0), model=model)
+            first = Sanitizer(Cape(1.0), "guarded", model=model)
             for seed in range(150):
                 s = first.derive(conversation=f"{side} {seed}")
                 text = s.sanitize(f"He has {name}.", source=SeededSource(seed)).text

@@ -132,7 +132,7 @@ def test_a_treatment_stays_hidden_beside_a_hidden_condition(needs: Told) -> None
 
 def test_what_stands_for_another_thing_is_hidden(needs: Told) -> None:
     needs("")
-    sanitizer = Sanitizer()
+    sanitizer = Sanitizer(policy={"classes": {"CONDITION": "draw unless needed"}})
     drawn = sanitizer.sanitize("Her eczema is bad.").replacements[0].replacement
     needs("CONDITION", CONDITION=f"eczema {drawn}")
     assert not sanitizer.sanitize(f"Which cream helps with {drawn}?").left

@@ -52,11 +52,11 @@ def test_a_row_that_the_vault_forgot_is_restored_by_its_result() -> None:
 
 
 def test_each_row_draws_and_pays_for_itself() -> None:
-    apart = Sanitizer(policy="balanced", budget=20.0)
+    apart = Sanitizer(policy="guarded", budget=20.0)
     records = [each.record for each in apart.sanitize_batch([ASTHMA, ASTHMA])]
     assert [(r.charged, r.conversation_epsilon) for r in records] == [(5, 5), (5, 5)]
     assert apart.spent == 10
-    linked = Sanitizer(policy="balanced", budget=20.0)
+    linked = Sanitizer(policy="guarded", budget=20.0)
     records = [each.record for each in linked.sanitize_batch([ASTHMA, ASTHMA], together=True)]
     assert [(r.charged, r.conversation_epsilon) for r in records] == [(5, 5), (0, 5)]
     assert linked.spent == 5
@@ -71,7 +71,7 @@ def test_the_cap_of_draws_counts_in_each_row() -> None:
 @pytest.mark.slow
 def test_a_ledger_is_charged_for_all_rows(tmp_path: object) -> None:
     with Ledger.create(f"{tmp_path}/ledger", b"a key of sixteen bytes") as ledger:
-        sanitizer = Sanitizer(policy="balanced", budget=12.0, ledger=ledger, conversation="job")
+        sanitizer = Sanitizer(policy="guarded", budget=12.0, ledger=ledger, conversation="job")
         with pytest.raises(BudgetExceeded) as refused:
             sanitizer.sanitize_batch([ASTHMA] * 3, together=False)
         assert [each.record.charged for each in refused.value.released] == [5, 5]

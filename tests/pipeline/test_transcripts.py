@@ -35,7 +35,7 @@ SAFE = ("echo", "guess", "respell", "numbers", "tool")
 
 @pytest.fixture(scope="module")
 def first(model: OnnxMaskedLM) -> Forced:
-    return Forced(Cape(EPSILON), policy="balanced", model=model)
+    return Forced(Cape(EPSILON), policy="guarded", model=model)
 
 
 def test_every_outcome_of_a_draw_is_walked_with_its_probability() -> None:

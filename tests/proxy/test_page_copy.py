@@ -110,7 +110,7 @@ def test_a_copy_beyond_the_budget_is_refused_in_a_sentence(
         "The budget is used up: this text costs more than is left. Nothing was copied."
     )
     assert (visit.clipboard(), sanitizer.spent) == ("before", 0.0)
-    visit.page.get_by_role("button", name="Use “Names and numbers”").click()
+    visit.page.get_by_role("button", name="Use “Balanced”").click()
     visit.settled()
     expect(visit.page.locator("#notices")).not_to_contain_text("it cannot be copied")
     visit.copy()

@@ -21,7 +21,7 @@ GERMAN = "Ich wohne mit meiner Frau Petra Müller in Bonn und sie hat Krebs."
 
 @pytest.fixture(scope="module")
 def address(model: OnnxMaskedLM) -> Iterator[str]:
-    with served(Sanitizer(model=model, budget=1000.0)) as found:
+    with served(Sanitizer(policy="guarded", model=model, budget=1000.0)) as found:
         yield found
 
 

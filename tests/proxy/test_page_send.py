@@ -31,7 +31,7 @@ def api() -> Iterator[Upstream]:
 
 @pytest.fixture
 def visit(browser: Browser, model: OnnxMaskedLM, api: Upstream) -> Iterator[Visit]:
-    sanitizer = Sanitizer(model=model, budget=100.0)
+    sanitizer = Sanitizer(policy="guarded", model=model, budget=100.0)
     with visiting(browser, sanitizer, upstream=api.url) as found:
         yield found
 

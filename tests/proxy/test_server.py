@@ -176,9 +176,7 @@ def test_a_port_that_is_taken_is_told(up: Upstream) -> None:
     assert "cannot listen" in said
 
 
-@pytest.mark.parametrize(
-    ("policy", "file"), [("strict", "model.onnx"), ("balanced", "vectors.npy")]
-)
+@pytest.mark.parametrize(("policy", "file"), [("strict", "model.onnx"), ("guarded", "vectors.npy")])
 @pytest.mark.parametrize("harm", ["missing", "damaged"])
 def test_it_does_not_start_without_its_model(
     model_copy: Path, harm: str, policy: str, file: str

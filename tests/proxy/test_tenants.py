@@ -183,7 +183,7 @@ def test_a_client_certificate_of_the_file_is_as_good_as_a_key(
 @pytest.fixture
 def limited(up: Upstream, tmp_path: Path) -> Iterator[Served]:
     """Two users of one team: 5 for each draw."""
-    text = text_of(up.url, ada="budget = 10.0").replace('"identifiers"', '"balanced"')
+    text = text_of(up.url, ada="budget = 10.0").replace('"identifiers"', '"guarded"')
     text = text.replace("[audit]", '[limits]\nday = 20.0\n"team:legal" = 12.0\n[audit]')
     with served(up, tmp_path, text + 'scopes = ["user:bea", "team:legal", "day"]\n') as running:
         yield running

@@ -75,14 +75,14 @@ def test_another_policy_is_recorded_and_changes_no_stand_in(
     both: list[Sanitizer], store: PostgresStore, postgres: PostgresServer
 ) -> None:
     texts = []
-    for policy in ("balanced", "deidentify"):
+    for policy in ("guarded", "deidentify"):
         about = both[0].derive(policy=policy).inner.digest
         each = both[0].derive(policy=policy, vault=PostgresVault(store, about))
         texts.append(each.sanitize("My father Peter has hepatitis.").text)
     assert texts[0].replace("hepatitis", "") != texts[1]
     assert texts[0].split()[2] == texts[1].split()[2] == "<PERSON_1>"
     about = postgres.sql("SELECT about FROM sanitizer.charge").strip()
-    assert about == both[0].derive(policy="balanced").inner.digest
+    assert about == both[0].derive(policy="guarded").inner.digest
 
 
 def answer_of(number: int) -> Passage:

@@ -331,13 +331,13 @@ function showNotices(answer, isCopied = false) {
 function budgetNotice({ record, budget }) {
   if (budget.left === null || record.charged <= budget.left) return [];
   const words = `This text costs ${shortly(record.charged)} epsilon, and ${shortly(budget.left)} are left: it cannot be copied or sent. ${WAY_OUT}`;
-  const other = document.querySelector("input[value=deidentify]");
-  return [notice([words], ...(other ? [/** @type {[string, () => void]} */ (["Use “Names and numbers”", () => other.click()])] : []))];
+  const other = document.querySelector("input[value=balanced]");
+  return [notice([words], ...(other ? [/** @type {[string, () => void]} */ (["Use “Balanced”", () => other.click()])] : []))];
 }
 
 /** @param {Answer} answer */
 function languageNotice({ record }) {
-  if (record.detector === "none" || !record.language || record.language === "en") return [];
+  if (record.detector === "none" || !draws() || !record.language || record.language === "en") return [];
   const name = new Intl.DisplayNames("en", { type: "language" }).of(record.language);
   return [notice([`This text was read as ${name}. Nothing is drawn: all that is hidden gets placeholders.`])];
 }
@@ -425,13 +425,14 @@ function choices(parent, name, values, preset, kind) {
   }
 }
 
+const draws = () => !["identifiers", "deidentify", "balanced"].includes(chosen("policy"));
+
 function describe() {
   byId("policy-about").textContent = EXPLAINED[chosen("policy")]?.[1] ?? "";
   byId("epsilon-value").textContent = shortly(Number(epsilon.value));
   byId("epsilon-meaning").textContent = meaning(Number(epsilon.value));
-  const draws = !["identifiers", "deidentify"].includes(chosen("policy"));
-  byId("strength").disabled = !draws;
-  byId("strength-word").textContent = draws ? inWords(Number(epsilon.value)) : "none, nothing is drawn";
+  byId("strength").disabled = !draws();
+  byId("strength-word").textContent = draws() ? inWords(Number(epsilon.value)) : "none, nothing is drawn";
 }
 
 function retune() {

@@ -15,7 +15,7 @@
 export const EXPLAINED = {
   strict: ["Strict", "Only 179 small words such as “the” and “with” stay as they are."],
   balanced: ["Balanced", "Who is always hidden; how much and sensitive facts are hidden unless your question needs them."],
-  guarded: ["Guarded", "As Balanced, and nothing is left because it is needed; the answer may calculate with what is hidden."],
+  guarded: ["Guarded", "As Balanced, and nothing is left because it is needed; some facts are drawn, and the answer may calculate with what is hidden."],
   deidentify: ["Names and numbers", "Names of people, firms, places and products, dates, and amounts unless needed, stay here; the rest stays readable."],
   words: ["Word by word", "3,000 frequent words stay; each other word is drawn by itself."],
   identifiers: ["Identifiers only", "Only e-mail addresses, card numbers and the like. No differential privacy."],
@@ -29,7 +29,7 @@ const BY_CLASS =
   "What stands in for a hidden thing does not depend on it. What was not found to be private leaves as it is.";
 
 export const WAY_OUT =
-  "“Names and numbers” costs nothing, nor does a placeholder in place of a drawn word; or start the proxy with a larger --budget.";
+  "“Balanced” costs nothing, nor does a placeholder in place of a drawn word; or start the proxy with a larger --budget.";
 
 const decimals = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const wholes = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
