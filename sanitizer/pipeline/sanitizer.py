@@ -236,7 +236,15 @@ class Sanitizer:
         found = inner.answers.resent(given) if role == "assistant" else given
         if isinstance(found, SanitizedText):
             return inner.answers.prompted(found, role)
-        stages = inner.of_role(role)
+        before = None if fresh else self._left_before(found, role)
+        return inner.answers.prompted(before or self._treated(found, role, source), role)
+
+    def _left_before(self, text: DeclaredText, role: str) -> SanitizedText | None:
+        return self.inner.of_role(role).left_before(role, text)
+
+    def _treated(self, found: DeclaredText, role: str, source: Source) -> SanitizedText:
+        """Treat a text anew, and remember what leaves of it."""
+        stages = self.inner.of_role(role)
         with Charges(self._budget) as charges:
             for is_last in (False, True):
                 document = stages.document(found, role)
@@ -260,7 +268,8 @@ class Sanitizer:
         result = SanitizedText(rendered, replacements, record, warnings, left)
         if left and self.policy.wire.ask == "warn":
             _LOG.info("left as the request needs it: %s", ", ".join(record.left))
-        return inner.answers.prompted(result, role)
+        stages.note_left(role, found, result)
+        return result
 
     def sanitize_batch(
         self,
@@ -302,18 +311,24 @@ class Sanitizer:
             raise TypeError("texts must be an iterable of str, got one str")
         read = [DeclaredText.of(text, keep) for text in texts]
         results: list[SanitizedText] = []
+        linked = not self.policy.perturb and self._is_linked(together)
+        # An identifier may stand where only a later text tells what it is. What left before it was
+        # told leaves the same; an answer goes back as it came.
+        new = [
+            (i, text, its_role)
+            for i, (text, its_role) in enumerate(_with_roles(read, role) if linked else ())
+            if its_role != "assistant" and (fresh or not self._left_before(text, its_role))
+        ]
         stream = self.sanitize_stream(
             read, role=role, fresh=fresh, together=together, source=source
         )
         try:
             for result in counted(stream, len(read)) if progress else stream:
                 results.append(result)
-            linked = not self.policy.perturb and self._is_linked(together)
-            # An identifier may stand where only a later text tells what it is.
-            for i, (text, its_role) in enumerate(_with_roles(read, role) if linked else ()):
-                again = self.inner.says_again(text.text, its_role, results[i].covered)
-                if again and its_role != "assistant":  # an answer goes back as it came
-                    results[i] = self.sanitize(text, role=its_role, source=source)
+            for i, text, its_role in new:
+                if self.inner.says_again(text.text, its_role, results[i].covered):
+                    again = self._treated(text, its_role, source)
+                    results[i] = self.inner.answers.prompted(again, its_role)
         except SanitizerError as error:
             error.released = tuple(results)
             raise
@@ -350,7 +365,7 @@ class Sanitizer:
                 if apart:
                     own = self._copy()
                     own._inner = self.inner.derive(_fresh_name())
-                result = own.sanitize(text, role=its_role, source=source)
+                result = own.sanitize(text, role=its_role, fresh=fresh, source=source)
                 yield replace(result, conversation=own.conversation) if apart else result
                 continue
             pending = self._pending(text, its_role, fresh, source)
