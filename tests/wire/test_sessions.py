@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -39,7 +39,7 @@ def sent(filter_: Filter, n: int, path: str = "/v1/messages") -> bytes:
 def test_each_request_begins_with_the_bytes_of_the_one_before(policy: str) -> None:
     filter_ = Filter(Sanitizer(policy=policy, conversation="c"))
     bodies = [sent(filter_, n) for n in range(1, len(TEXTS) + 1)]
-    for before, after in zip(bodies, bodies[1:], strict=False):
+    for before, after in pairwise(bodies):
         assert after.startswith(before.removesuffix(b"]}"))
     first, _, rest = bodies[-1].partition(b"Answer 0")
     assert b"471188" not in rest
@@ -52,7 +52,7 @@ def test_what_comes_for_the_first_time_is_hidden_wherever_a_text_of_it_tells() -
 
 
 @pytest.fixture
-def treated(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def treated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that were treated anew."""
     seen: list[str] = []
     treat = Sanitizer._treated
@@ -62,7 +62,7 @@ def treated(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return treat(self, found, *more)
 
     monkeypatch.setattr(Sanitizer, "_treated", noted)
-    yield seen
+    return seen
 
 
 def test_only_what_is_new_is_treated(treated: list[str]) -> None:
