@@ -25,6 +25,7 @@ from sanitizer.identifiers.numbers import proved
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped, without_coded_ends
 from sanitizer.identifiers.rows import KINDS, Registry, Row, Search, packaged
 from sanitizer.identifiers.secrets import is_announced, is_placeholder
+from sanitizer.progress import pulse
 from sanitizer.randomness import Source
 
 Span = tuple[int, int, Row]
@@ -194,6 +195,7 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
             for row in rows:
                 found += _begun(text, start, row) if row.kind in wanted else ()
     for row in registry.marked:
+        pulse()
         if row.kind in wanted and _holds(lowered, row.marks) and _holds(lowered, row.also):
             found += _searched(text, lowered, row)
     numbers = [number.start() for number in _NUMBER.finditer(text)]

@@ -35,7 +35,7 @@ from sanitizer.errors import (
     VaultError,
 )
 from sanitizer.proxy.access import Headers, ProxySettings
-from sanitizer.proxy.shared import HEADER, Metrics, Workers
+from sanitizer.proxy.shared import HEADER, Metrics
 from sanitizer.proxy.tenants import Anyone, Caller, Tenants
 from sanitizer.proxy.upstream import (
     SILENT,
@@ -44,6 +44,7 @@ from sanitizer.proxy.upstream import (
     to_client,
     to_upstream,
 )
+from sanitizer.proxy.workers import Workers
 from sanitizer.wire.endpoints import endpoint_of, format_of
 from sanitizer.wire.event_streams import EventStream, may_settle
 from sanitizer.wire.filter import Exchange
@@ -365,7 +366,8 @@ class Api:
 
     async def _exchange(self, call: Call) -> None:
         begin = perf_counter()
-        exchange = await self.workers.run(len(call.body), lambda: self._filtered(call))
+        who = call.caller.conversation.rpartition("/")[2]  # the tenant, or a hash of the key
+        exchange = await self.workers.run(len(call.body), lambda: self._filtered(call), who)
         asked = perf_counter()
         self.metrics.times["filter"].observe(asked - begin)
         if exchange.record.charged:
