@@ -387,7 +387,8 @@ class Api:
         self.metrics.times["request"].observe(perf_counter() - begin)
 
     def _filtered(self, call: Call) -> Exchange:
-        exchange = call.caller.filter().request(call.method, call.path, call.headers, call.body)
+        filter_, most = call.caller.filter(), self.settings.max_body
+        exchange = filter_.request(call.method, call.path, call.headers, call.body, most)
         self.callers.audit.sent(call.caller.who, call.headers, exchange.record)
         return exchange
 

@@ -71,11 +71,27 @@ def test_deep_wide_and_long_bodies_are_refused(pair: tuple[Upstream, Proxy], bod
 @cases("headers")
 def test_only_plain_json_is_read(pair: tuple[Upstream, Proxy], case: dict[str, Any]) -> None:
     up, api = pair
-    headers = case["headers"]
-    body = gzip.compress(GOOD) if headers.get("content-encoding") == "gzip" else GOOD
-    answer = api.client.post("/v1/chat/completions", content=body, headers=headers)
+    answer = api.client.post("/v1/chat/completions", content=GOOD, headers=case["headers"])
     refused(answer, 415, case["code"])
     assert not up.raw
+
+
+def test_a_compressed_body_is_refused_above_the_limit(pair: tuple[Upstream, Proxy]) -> None:
+    up, api = pair
+    headers = JSON | {"content-encoding": "gzip"}
+    body = GOOD + b" " * 100_000
+    answer = api.client.post("/v1/chat/completions", content=gzip.compress(body), headers=headers)
+    refused(answer, 413, "size")
+    assert not up.raw
+
+
+def test_a_compressed_body_leaves_plain(up: Upstream, api: Proxy) -> None:
+    headers = JSON | {"content-encoding": "gzip"}
+    body = gzip.compress(GOOD)
+    answer = api.client.post("/v1/chat/completions", content=body, headers=headers)
+    assert answer.status_code == 200
+    assert b"content-encoding: gzip" not in up.raw.lower()
+    assert up.requests[0].json()["messages"]
 
 
 @cases("no endpoint")
