@@ -199,7 +199,8 @@ class Filter:
             SanitizerError: as `Sanitizer.sanitize`. Nothing may be sent then.
         """
         if "websocket" in headers.get("upgrade", "").lower():
-            raise RequestRefused("WebSocket connections are not let through", "endpoint", 404)
+            told = "WebSocket connections are not let through: send each request with POST"
+            raise RequestRefused(told, "websocket", 426)
         endpoint, names = _endpoint(method, path, tuple(self._policy.wire.endpoints))
         if any(sure_kind(each) for each in names):
             raise RequestRefused("an identifier stands where a name is required", "endpoint", 404)

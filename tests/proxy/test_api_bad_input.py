@@ -253,8 +253,29 @@ def test_websockets_are_refused(pair: tuple[Upstream, Proxy]) -> None:
     )
     for path in ("/v1/realtime", "/v1/responses"):
         request = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\n{upgrade}\r\n".encode()
-        assert api.raw(request, until=b"}}").startswith(b"HTTP/1.1 404 ")
+        answer = api.raw(request, until=b"}}")
+        assert answer.startswith(b"HTTP/1.1 426 ")
+        assert b"POST" in answer
     assert not up.raw
+
+
+def test_a_connection_stays_open_after_answers_and_refusals(pair: tuple[Upstream, Proxy]) -> None:
+    with socket.create_connection(("127.0.0.1", pair[1].port), timeout=20) as sock:
+        for path, status in (
+            ("/healthz", 200),
+            ("/v1/files", 404),
+            ("/v1/x", 404),
+            ("/healthz", 200),
+        ):
+            head = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{pair[1].port}\r\n\r\n"
+            sock.sendall(head.encode())
+            got = b""
+            while b"\r\n\r\n" not in got:
+                got += sock.recv(10_000)
+            assert got.startswith(f"HTTP/1.1 {status} ".encode())
+            length = int(got.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+            while len(got.partition(b"\r\n\r\n")[2]) < length:
+                got += sock.recv(10_000)
 
 
 @pytest.mark.parametrize(
