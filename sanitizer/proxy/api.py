@@ -55,6 +55,8 @@ log = logging.getLogger("sanitizer.proxy")
 
 LAST_EVENT_SECONDS = 1.0
 """Time that a client may take for the event that ends a stream."""
+SHARE = 0.75
+"""Share of all requests under way that one tenant, or holder of a key, may have."""
 UNWATCHED_SECONDS = 0.02
 """What is answered sooner is answered, whether or not the client is there."""
 
@@ -337,15 +339,21 @@ class Api:
     callers: Anyone | Tenants
     workers: Workers
     metrics: Metrics
+    under_way: Counter[str] = field(default_factory=Counter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope["state"]["headers"]
         raw_path = scope["raw_path"].decode("latin-1")
         who: Mapping[str, str] = {}
+        caller: Caller | None = None
         try:
             certificate = scope["state"].get("certificate")
             caller = self.callers.caller(headers, certificate, raw_path)
             who = caller.who
+            self.under_way[caller.holder] += 1
+            if self.under_way[caller.holder] > max(1, int(SHARE * self.settings.max_connections)):
+                told = "more requests of one tenant or key are under way than its share"
+                raise RequestRefused(told, "busy", 429)
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
             body = await read_body(receive, headers, self.settings)
             named = endpoint_of(path)
@@ -356,6 +364,11 @@ class Api:
                 code = Failure.of(error).code
                 await self.workers.run(0, lambda: self._refused(who, headers, code))
             raise
+        finally:
+            if caller is not None:
+                self.under_way[caller.holder] -= 1
+                if not self.under_way[caller.holder]:
+                    del self.under_way[caller.holder]
 
     def _refused(self, who: Mapping[str, str], headers: Mapping[str, str], code: str) -> None:
         try:
@@ -366,8 +379,8 @@ class Api:
 
     async def _exchange(self, call: Call) -> None:
         begin = perf_counter()
-        who = call.caller.conversation.rpartition("/")[2]  # the tenant, or a hash of the key
-        exchange = await self.workers.run(len(call.body), lambda: self._filtered(call), who)
+        size, who = len(call.body), call.caller.holder
+        exchange = await self.workers.run(size, lambda: self._filtered(call), who)
         asked = perf_counter()
         self.metrics.times["filter"].observe(asked - begin)
         if exchange.record.charged:

@@ -42,6 +42,11 @@ class Caller:
     filter: Callable[[], Filter] = field(repr=False)
     mount: str = ""
 
+    @property
+    def holder(self) -> str:
+        """Name of the tenant, or a hash of the API key."""
+        return self.conversation.rpartition("/")[2]
+
 
 class Anyone:
     """All who may use a proxy without a configuration: conversations go by header and API key."""

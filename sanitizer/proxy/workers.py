@@ -1,9 +1,9 @@
 """Worker threads, and whose turn it is: short work does not wait for long work to end.
 
 Work tells again and again that it goes on (`sanitizer.progress.pulse`), at each window that the
-reader reads. There it waits where other work is due first: what has run for less time, by whoever
-was served less; of equals the shorter. While short work runs, long work stands still, for half of
-its time at most: it would take the processor, and Python's lock. So two threads serve many.
+reader reads. There it waits where other work is due first: what ran for less time, of whoever was
+served less; of equals the shorter. While short work runs, long work stands still, for half of its
+time at most: it would take the processor, and Python's lock. So two threads serve many.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import asyncio
 import logging
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -29,10 +28,8 @@ _LOG = logging.getLogger("sanitizer.proxy")
 
 FIRST_SECONDS, TIMES = 0.05, 4
 """Work that ran so long waits for newer work; and again each time it ran so many times as long."""
-PAUSE_SECONDS = 0.005
-"""How long work goes on at least before it looks whether others wait."""
-STAND_SECONDS = 0.2
-"""How long work stands still at once, at most, for short work that runs."""
+PAUSE_SECONDS, STAND_SECONDS = 0.005, 0.2
+"""How long work goes on before it looks who waits, and stands still at once, at most."""
 MAX_PAUSED = 32
 """Threads that wait in the middle of their work; beyond them work goes on to its end."""
 HALF_LIFE = 10.0
@@ -51,50 +48,53 @@ class Job:
 
     Attributes:
         size: bytes to read. who: for whom. wake: called when its turn comes.
-        seconds: it ran so far. since: when its turn began, or its waiting. told: when the log says
-            how far it is. is_extra: it runs in the place for short work. waits: for its turn.
-            is_gone: nobody waits for it. stood: seconds it stood still for short work.
+        seconds, stood: how long it ran so far, and stood still for short work.
+        since: when its turn began, or its waiting. waits: for its turn. is_gone: nobody waits.
+        is_extra: it runs in the place for short work.
     """
 
     size: int
     who: str
-    wake: Callable[[], None] = field(repr=False)
+    wake: Callable[[], object] = field(repr=False)
     seconds: float = 0.0
-    since: float = 0.0
-    is_extra: bool = False
-    is_gone: bool = False
     stood: float = 0.0
+    since: float = 0.0
     waits: bool = False
-    told: float = TOLD_EVERY
+    is_gone: bool = False
+    is_extra: bool = False
+
+    @property
+    def is_short(self) -> bool:
+        """True if its size is that of a prompt."""
+        return short_enough(self.size)
 
 
 class Turns:
     """Order of work: `n` at once, and one more that is short. Safe for many threads."""
 
     def __init__(self, n: int, clock: Callable[[], float] = monotonic) -> None:
-        self._free = {False: n, True: 1}  # places of all, and of short work
+        self._free = {False: n, True: 1}  # places for all, and for short work
         self._waiting: list[Job] = []
         self._n_paused = self._n_short = 0
         self._quiet = threading.Event()  # no short work runs
         self._quiet.set()
-        self._served: Counter[str] = Counter()
+        self._served: dict[str, float] = {}
         self._clock, self._at = clock, clock()
         self._lock = threading.Lock()
 
     def enter(self, job: Job) -> None:
-        """Queue work that is new; `wake` is called at once if it may begin."""
+        """Queue work; `wake` is called at once if it may begin."""
         with self._lock:
             self._queue(job)
-            self._start_next()
 
     def leave(self, job: Job) -> None:
         """End a turn, or the waiting for one."""
         with self._lock:
             if job.waits:
                 self._waiting.remove(job)
-                return
-            self._count(job)
-            self._give_up(job)
+            else:
+                self._count(job)
+                self._end(job)
 
     def pause(self, job: Job, done: int = 0, total: int = 0, charged: bool = False) -> None:
         """Let others go first where they are due; called by the work itself.
@@ -102,26 +102,26 @@ class Turns:
         Raises:
             Stopped: nobody waits for it, and nothing is charged yet.
         """
-        if job.is_gone and not charged:
-            raise Stopped
-        if self._clock() - job.since < PAUSE_SECONDS:
-            return
-        with self._lock:
-            self._count(job)
-            if job.seconds >= job.told:
-                job.told += TOLD_EVERY
-                told = f"{job.seconds:.0f} s so far, {done} of {total} tokens of this text"
-                _LOG.info("a request of %d KB is read: %s", job.size // 1000, told)
-            again = self._put_off(job) if self._is_late(job) else None
-            is_long = not short_enough(job.size)
-        if again is not None:
-            again.wait()
+        if self._clock() - job.since > PAUSE_SECONDS and not job.is_gone:
             with self._lock:
-                self._n_paused -= 1
-        elif is_long and job.stood < job.seconds and not self._quiet.is_set():
-            self._quiet.wait(STAND_SECONDS)
-            job.stood += self._clock() - job.since
-            job.since = self._clock()
+                if self._count(job):
+                    told = f"{job.seconds:.0f} s so far, {done} of {total} tokens of this text"
+                    _LOG.info("a request of %d KB is read: %s", job.size // 1000, told)
+                due, least, again = self._due(job.is_extra), self._least(), None
+                is_late = due and self._level(due, least) < self._level(job, least)
+                if is_late and self._n_paused < MAX_PAUSED:
+                    again = threading.Event()
+                    job.wake = again.set
+                    self._n_paused += 1
+                    self._end(job, goes_on=True)
+            if again is not None:
+                again.wait()
+                with self._lock:
+                    self._n_paused -= 1
+            elif not (job.is_short or job.stood >= job.seconds or self._quiet.is_set()):
+                self._quiet.wait(STAND_SECONDS)
+                job.stood += self._clock() - job.since
+                job.since = self._clock()
         if job.is_gone and not charged:
             raise Stopped
 
@@ -137,32 +137,19 @@ class Turns:
         for job in tuple(self._waiting):
             self.stop(job)
 
-    def _is_late(self, job: Job) -> bool:
-        """Return True if other work is due before the rest of this."""
-        if (due := self._due(job.is_extra)) is None or self._n_paused >= MAX_PAUSED:
-            return False
-        least = self._least()
-        return self._level(due, least) < self._level(job, least)
-
-    def _put_off(self, job: Job) -> threading.Event:
-        """End a turn in its middle; the event is set when the next one comes."""
-        again = threading.Event()
-        job.wake = again.set
-        self._queue(job)
-        self._n_paused += 1
-        self._give_up(job)
-        return again
-
-    def _give_up(self, job: Job) -> None:
-        self._free[job.is_extra] += 1
-        self._n_short -= short_enough(job.size)
-        if not self._n_short:
-            self._quiet.set()
-        self._start_next()
-
     def _queue(self, job: Job) -> None:
         job.since, job.waits = self._clock(), True
         self._waiting.append(job)
+        self._start_next()
+
+    def _end(self, job: Job, goes_on: bool = False) -> None:
+        self._free[job.is_extra] += 1
+        self._n_short -= job.is_short
+        if not self._n_short:
+            self._quiet.set()
+        if goes_on:
+            self._queue(job)
+        self._start_next()
 
     def _start_next(self) -> None:
         for is_extra in self._free:
@@ -173,37 +160,36 @@ class Turns:
         self._waiting.remove(job)
         job.is_extra, job.since, job.waits = is_extra, self._clock(), False
         self._free[is_extra] -= 1
-        self._n_short += short_enough(job.size)
+        self._n_short += job.is_short
         if self._n_short:
             self._quiet.clear()
         job.wake()
 
     def _due(self, is_extra: bool) -> Job | None:
         """Return who is next."""
-        some = [job for job in self._waiting if not is_extra or short_enough(job.size)]
-        least = self._least()
+        some, least = [job for job in self._waiting if job.is_short or not is_extra], self._least()
         return min(some, key=lambda job: (self._level(job, least), job.size), default=None)
 
     def _least(self) -> float:
         """Return for how long he was served who was served least of those who wait."""
-        return min([self._served[job.who] for job in self._waiting], default=0.0)
+        return min([self._served.get(job.who, 0.0) for job in self._waiting], default=0.0)
 
     def _level(self, job: Job, least: float) -> int:
         """Return how late work is due: later the longer it ran, sooner the longer it waited."""
-        excess = max(0.0, self._served[job.who] - least)
+        excess = max(0.0, self._served.get(job.who, 0.0) - least)
         waited = (self._clock() - job.since) / TIMES if job.waits else 0.0
         seconds = job.seconds + excess - waited
         return 0 if seconds < FIRST_SECONDS else 1 + int(log(seconds / FIRST_SECONDS, TIMES))
 
-    def _count(self, job: Job) -> None:
-        """Count the time since its turn began."""
+    def _count(self, job: Job) -> bool:
+        """Count the time since its turn began; return True if the log should say so."""
         now = self._clock()
         ran, job.since = now - job.since, now
-        job.seconds += ran
-        left = 0.5 ** ((now - self._at) / HALF_LIFE)
+        left, self._at = 0.5 ** ((now - self._at) / HALF_LIFE), now
         kept = {who: left * n for who, n in self._served.items() if left * n > FIRST_SECONDS}
-        self._served, self._at = Counter(kept), now
-        self._served[job.who] += ran
+        self._served = {**kept, job.who: kept.get(job.who, 0.0) + ran}
+        job.seconds += ran
+        return job.seconds // TOLD_EVERY > (job.seconds - ran) // TOLD_EVERY
 
 
 class Workers:
@@ -211,8 +197,7 @@ class Workers:
 
     Args:
         may_block: even short texts may take long (a model, a disk), so all work runs in a thread.
-        threads: work that is done at once; by default one per core, at least two: reading takes
-            all cores by itself, and what it leaves is the rest of the work.
+        threads: work that is done at once; by default one per core, at least two.
     """
 
     def __init__(self, may_block: bool, threads: int | None = None) -> None:
@@ -231,12 +216,7 @@ class Workers:
         """
         if not self._may_block and short_enough(size):
             return work()
-        loop, turns = asyncio.get_running_loop(), self._turns
-        begun: asyncio.Future[None] = loop.create_future()
-
-        def begin() -> None:
-            if not begun.done():
-                begun.set_result(None)
+        loop, turns, begun = asyncio.get_running_loop(), self._turns, asyncio.Event()
 
         def worked() -> Result:
             try:
@@ -245,10 +225,10 @@ class Workers:
             finally:
                 turns.leave(job)
 
-        job = Job(size, who, lambda: loop.call_soon_threadsafe(begin))
+        job = Job(size, who, lambda: loop.call_soon_threadsafe(begun.set))
         turns.enter(job)
         try:
-            await begun
+            await begun.wait()
             running = self._pool.submit(worked)
         except BaseException:
             turns.leave(job)

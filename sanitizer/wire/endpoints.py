@@ -118,9 +118,8 @@ def find_endpoint(
     plain = _TARGET.fullmatch(bare if method == "GET" else target)
     path, pairs = plain[1] if plain else "", list[str]()
     if method == "GET" and mark:
-        found = [_PAIR.fullmatch(pair) for pair in query.split("&")]
-        pairs = [pair[2] for pair in found if pair]
-        path = path if len(pairs) == len(found) else ""
+        pairs = [match[2] for pair in query.split("&") if (match := _PAIR.fullmatch(pair))]
+        path = path if len(pairs) == query.count("&") + 1 else ""
     for each in (*map(_listed, readable), *ENDPOINTS):
         if each.method == method and each.treatment != "refused":
             found = _pattern(each.path).fullmatch(target if each.format == "gemini" else path)

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -311,6 +312,35 @@ def test_requests_beyond_the_limit_are_told_to_come_again() -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "busy")
     assert "x-should-retry" not in answer.headers
     assert len(up.requests) == 1
+
+
+def test_one_key_cannot_take_all_places() -> None:
+    entered, leave = threading.Semaphore(0), threading.Event()
+
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        entered.release()
+        await asyncio.to_thread(leave.wait, 20)
+        writer.write(reply(chat("done")))
+        await writer.drain()
+
+    def post(key: str) -> int:
+        url = f"http://127.0.0.1:{api.port}/v1/chat/completions"
+        headers = JSON | {"authorization": f"Bearer {key}"}
+        return httpx.post(url, content=GOOD, headers=headers, trust_env=False).status_code
+
+    with (
+        upstream(behave) as up,
+        proxy(up.url, max_connections=4) as api,
+        ThreadPoolExecutor() as pool,
+    ):
+        slow = [pool.submit(post, "one") for _ in range(3)]
+        assert all(entered.acquire(timeout=10) for _ in slow)
+        assert post("one") == 429
+        other = pool.submit(post, "two")
+        assert entered.acquire(timeout=10)
+        leave.set()
+        assert [each.result(20) for each in (*slow, other)] == [200] * 4
+        assert post("one") == 200
 
 
 @pytest.mark.slow

@@ -28,14 +28,11 @@ def raw_deflate(data: bytes) -> bytes:
 
 Encode = Callable[[bytes], bytes]
 ENCODERS: list[tuple[str, Encode]] = [
-    ("gzip", gzip.compress),
-    ("X-GZIP", gzip.compress),
+    (" GZip", gzip.compress),
     ("deflate", zlib.compress),
     ("deflate", raw_deflate),
     ("br", brotli.compress),
     ("zstd", zstandard.ZstdCompressor().compress),
-    ("gzip, br", lambda data: brotli.compress(gzip.compress(data))),
-    ("identity, zstd", zstandard.ZstdCompressor().compress),
     ("gzip", lambda data: gzip.compress(data[:1]) + gzip.compress(data[1:])),
 ]
 encodings = pytest.mark.parametrize(("name", "encode"), ENCODERS)

@@ -73,7 +73,7 @@ def test_json_may_say_that_it_is_utf8(content_type: str) -> None:
     )
 
 
-@pytest.mark.parametrize("encoding", ["compress", "aws-chunked", "gzip, x", "gzip, gzip, gzip"])
+@pytest.mark.parametrize("encoding", ["compress", "x", "gzip, br"])
 def test_bodies_in_other_encodings_are_refused(encoding: str) -> None:
     assert refusal({**JSON, "content-encoding": encoding}, b"{}") == ("content-encoding", 415)
 
