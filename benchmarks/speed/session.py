@@ -25,7 +25,7 @@ from sanitizer.wire.filter import Filter
 
 ROOT = RESULTS.parents[1]
 JSON = {"content-type": "application/json"}
-PROMPTS, TOOLS, RESULT = 33_000, 44_000, 8_400
+PROMPTS, TOOLS, RESULT = 33_000, 44_000, 10_000
 """Characters of the system prompt, of the descriptions of tools, and of each result of a tool."""
 N_TURNS, N_TOOLS = 50, 22
 

@@ -36,7 +36,7 @@ from sanitizer.errors import (
 )
 from sanitizer.proxy.access import Headers, ProxySettings
 from sanitizer.proxy.shared import HEADER, Metrics
-from sanitizer.proxy.tenants import Anyone, Caller, Tenants
+from sanitizer.proxy.tenants import Anyone, Caller, Tenants, shown
 from sanitizer.proxy.upstream import (
     SILENT,
     UpstreamAnswer,
@@ -349,7 +349,7 @@ class Api:
         try:
             certificate = scope["state"].get("certificate")
             caller = self.callers.caller(headers, certificate, raw_path)
-            who = caller.who
+            scope["state"]["who"] = who = caller.who
             self.under_way[caller.holder] += 1
             if self.under_way[caller.holder] > max(1, int(SHARE * self.settings.max_connections)):
                 told = "more requests of one tenant or key are under way than its share"
@@ -362,7 +362,8 @@ class Api:
         except Exception as error:
             if self.callers.audit.is_on and not isinstance(error, ClientGone | AuditError):
                 code = Failure.of(error).code
-                await self.workers.run(0, lambda: self._refused(who, headers, code))
+                named = who or shown(scope, headers)
+                await self.workers.run(0, lambda: self._refused(named, headers, code))
             raise
         finally:
             if caller is not None:

@@ -385,7 +385,7 @@ def create_app(
     else:
         key = conversation_key or secret_key()
         conversations = Conversations(sanitizer, key)
-        callers = Anyone(settings, conversations)
+        callers = Anyone(settings, conversations, sanitizer.policy.name)
         workers = Workers(may_block or sanitizer.policy.reads_models)
         # Neither guard nor page knows a tenant, so neither is there for tenants.
         sessions = Conversations(sanitizer, key, short=True)
@@ -488,7 +488,9 @@ class ErrorLayer:
             self.metrics.leave()
             if not is_own:
                 status = str(reply.status) if reply.status else "gone"
-                self.metrics.requests.labels(endpoint, status).inc()
+                who = scope["state"].get("who", {})
+                named = who.get("tenant", ""), who.get("policy", "")
+                self.metrics.requests.labels(endpoint, status, *named).inc()
 
     async def _answer(self, scope: Scope, receive: Receive, reply: Reply, app: ASGIApp) -> None:
         headers = scope["state"]["headers"]

@@ -140,10 +140,11 @@ class _Registry(CollectorRegistry):
 class Metrics:
     """Counts and times since the start, as Prometheus metrics. Safe for many threads.
 
-    Guarantee: labels are fixed words of this package, never text of a request.
+    Guarantee: labels are words of this package or its configuration, never text of a request.
 
     Attributes:
-        requests: that ended, by endpoint and status; "gone" if the client left.
+        requests: that ended, by endpoint, status ("gone" if the client left), tenant and policy
+            ("" for who is unknown).
         refusals: requests that were not answered, by reason.
         times: of "filter" (sanitizing the request), "upstream" (until the first byte of its
             answer), and "request" (all of it), in seconds.
@@ -154,8 +155,8 @@ class Metrics:
         self._registry = registry = _Registry()
         self.requests = Counter(
             "sanitizer_requests",
-            "API requests by endpoint and answer.",
-            ["endpoint", "status"],
+            "API requests by endpoint and answer, tenant and policy.",
+            ["endpoint", "status", "tenant", "policy"],
             registry=registry,
         )
         self.refusals = Counter(

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from starlette.types import Scope
+
 from sanitizer.corrections.lists import Memories, memories_of
 from sanitizer.errors import PolicyError, RequestRefused, VaultError
 from sanitizer.pipeline.sanitizer import Sanitizer
@@ -51,13 +53,13 @@ class Caller:
 class Anyone:
     """All who may use a proxy without a configuration: conversations go by header and API key."""
 
-    def __init__(self, settings: ProxySettings, conversations: Conversations) -> None:
+    def __init__(self, settings: ProxySettings, conversations: Conversations, policy: str) -> None:
         self.audit = AuditLog()
         self.upstream = Upstream(settings)
         self._upstreams = {
             mount: Upstream(replace(settings, upstream=url)) for mount, url in settings.mounts
         } or {"": self.upstream}
-        self._conversations = conversations
+        self._conversations, self._who = conversations, {"policy": policy}
 
     def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
         """Return who asks for a path.
@@ -68,7 +70,7 @@ class Anyone:
         name = self._conversations.name(headers)
         for mount, upstream in self._upstreams.items():
             if path.startswith(f"{mount}/"):
-                return Caller({}, name, upstream, lambda: self._conversations.of(name)[1], mount)
+                return Caller(self._who, name, upstream, lambda: self._conversations.of(name)[1], mount)
         raise RequestRefused("no API is served below this path", "endpoint", 404)
 
     def ready(self) -> None:
@@ -274,6 +276,17 @@ def _memories(tenant: Tenant) -> Memories | None:
         return memories_of(tenant.corrections)
     except (ValueError, VaultError) as error:
         raise PolicyError(f"tenant {tenant.name}: corrections cannot be used: {error}") from None
+
+
+def shown(scope: Scope, headers: Mapping[str, str]) -> dict[str, str]:
+    """Return what the audit log tells of somebody unknown: address, and digests of the keys.
+
+    A digest is that of the configuration, cut: a key that was taken from it is found there.
+    """
+    client = scope.get("client")
+    found = {"address": str(client[0])} if client else {}
+    keys = " ".join(f"sha256:{digest_of(key)[:16]}" for key in _keys(headers)[:4])
+    return {**found, "key": keys} if keys else found
 
 
 def _keys(headers: Mapping[str, str]) -> list[str]:

@@ -34,7 +34,7 @@ MAX_PAUSED = 32
 """Threads that wait in the middle of their work; beyond them work goes on to its end."""
 HALF_LIFE = 10.0
 """Seconds after which half of what somebody was served is forgotten."""
-TOLD_EVERY = 5.0
+TOLD_EVERY = 10.0
 """Seconds of work after which the log says how far it is."""
 
 
@@ -106,7 +106,7 @@ class Turns:
             with self._lock:
                 if self._count(job):
                     told = f"{job.seconds:.0f} s so far, {done} of {total} tokens of this text"
-                    _LOG.info("a request of %d KB is read: %s", job.size // 1000, told)
+                    _LOG.warning("a request of %d KB is read: %s", job.size // 1000, told)
                 due, least, again = self._due(job.is_extra), self._least(), None
                 is_late = due and self._level(due, least) < self._level(job, least)
                 if is_late and self._n_paused < MAX_PAUSED:
