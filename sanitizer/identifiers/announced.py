@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from sanitizer.identifiers.rows import KINDS, UNSPACED, Registry, Row, any_of, words_of
-from sanitizer.progress import pulse
 
 Found = tuple[int, int, Row]
 
@@ -56,8 +55,6 @@ _TOKEN_BEFORE = re.compile(
     r"(?:[ .-]?[0-9]|[A-Z](?=[A-Z]?(?:[0-9]|\Z))|-[A-Z]\Z)*\Z"
 )
 _FEWEST_BEHIND = 5
-PULSE_WORDS = 1_000
-"""Words after which long work lets others go first."""
 _PLAINLY, _FEWEST_CODED, _SHORT = 6, 4, 8
 """Digits of a value that an abbreviation in lower case announces with a sign: "npi: 1234567"; and
 of one with letters that is longer than the last."""
@@ -85,8 +82,6 @@ def _phrases(text: str, lowered: str, registry: Registry) -> Iterator[tuple[int,
     words = list(_words(text))
     lower = [lowered[word.start() : word.end()] for word in words]
     for number, (one, two) in enumerate(zip_longest(lower, lower[1:])):
-        if not number % PULSE_WORDS:
-            pulse()
         for first in ((one, two), (one,)):
             for phrase, rows in registry.announced.get(first, ()):
                 if end := _end_of_phrase(lowered, words, number, phrase):

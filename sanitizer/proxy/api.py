@@ -362,8 +362,8 @@ class Api:
         except Exception as error:
             if self.callers.audit.is_on and not isinstance(error, ClientGone | AuditError):
                 code = Failure.of(error).code
-                named = who or shown(scope, headers)
-                await self.workers.run(0, lambda: self._refused(named, headers, code))
+                asked = who or shown((scope.get("client") or [""])[0], headers)
+                await self.workers.run(0, lambda: self._refused(asked, headers, code))
             raise
         finally:
             if caller is not None:

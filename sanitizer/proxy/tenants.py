@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from starlette.types import Scope
-
 from sanitizer.corrections.lists import Memories, memories_of
 from sanitizer.errors import PolicyError, RequestRefused, VaultError
 from sanitizer.pipeline.sanitizer import Sanitizer
@@ -68,9 +66,10 @@ class Anyone:
             RequestRefused: 400, a name that cannot be one; 404, no API there.
         """
         name = self._conversations.name(headers)
+        who = self._who
         for mount, upstream in self._upstreams.items():
             if path.startswith(f"{mount}/"):
-                return Caller(self._who, name, upstream, lambda: self._conversations.of(name)[1], mount)
+                return Caller(who, name, upstream, lambda: self._conversations.of(name)[1], mount)
         raise RequestRefused("no API is served below this path", "endpoint", 404)
 
     def ready(self) -> None:
@@ -278,15 +277,13 @@ def _memories(tenant: Tenant) -> Memories | None:
         raise PolicyError(f"tenant {tenant.name}: corrections cannot be used: {error}") from None
 
 
-def shown(scope: Scope, headers: Mapping[str, str]) -> dict[str, str]:
+def shown(address: str, headers: Mapping[str, str]) -> dict[str, str]:
     """Return what the audit log tells of somebody unknown: address, and digests of the keys.
 
     A digest is that of the configuration, cut: a key that was taken from it is found there.
     """
-    client = scope.get("client")
-    found = {"address": str(client[0])} if client else {}
     keys = " ".join(f"sha256:{digest_of(key)[:16]}" for key in _keys(headers)[:4])
-    return {**found, "key": keys} if keys else found
+    return {"address": address} | ({"key": keys} if keys else {})
 
 
 def _keys(headers: Mapping[str, str]) -> list[str]:
