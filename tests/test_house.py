@@ -30,7 +30,7 @@ MAX_LINES = {
     "corrections": 500,
     "detect": 1_910,
     "documents": 850,
-    "identifiers": 3_455,
+    "identifiers": 3_460,
     "integrations": 1_000,
     "lm": 2_500,
     "pipeline": 4_800,
@@ -44,7 +44,7 @@ MAX_LINES = {
     "wire": 4_040,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_010, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_030, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

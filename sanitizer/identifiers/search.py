@@ -39,6 +39,8 @@ _TRIMMED = ".,:;?"
 _REST = re.compile("[A-Za-z0-9]{0,4000}")
 _BEFORE = 100
 """Characters before a string that may belong to the value which it marks."""
+PULSE_CHARS = 20_000
+"""Characters of a text from which each row lets others go first, not the whole search alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +196,10 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
         if start in text:
             for row in rows:
                 found += _begun(text, start, row) if row.kind in wanted else ()
+    pulse()
     for row in registry.marked:
-        pulse()
+        if len(text) > PULSE_CHARS:
+            pulse()
         if row.kind in wanted and _holds(lowered, row.marks) and _holds(lowered, row.also):
             found += _searched(text, lowered, row)
     numbers = [number.start() for number in _NUMBER.finditer(text)]

@@ -47,7 +47,7 @@ from sanitizer.text.words import Segmented
 
 MAX_PREVIEWED = 10_000
 """Texts whose previews are remembered until one of them is adopted."""
-MAX_LEFT, MAX_CHARS_LEFT = 10_000, 20_000_000
+MAX_LEFT, MAX_CHARS_LEFT = 30_000, 20_000_000
 """Texts, and characters of them, of which what left is remembered: about 40 long sessions."""
 
 

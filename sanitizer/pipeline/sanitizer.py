@@ -233,14 +233,18 @@ class Sanitizer:
             pending = self._pending(given, role, fresh, source)
             (result,) = self._by_words([pending], fresh, source)
             return result
-        found = inner.answers.resent(given) if role == "assistant" else given
-        if isinstance(found, SanitizedText):
-            return inner.answers.prompted(found, role)
-        before = None if fresh else self._left_before(found, role)
-        return inner.answers.prompted(before or self._treated(found, role, source), role)
+        return self._leaving(given, role, fresh, source)[0]
 
-    def _left_before(self, text: DeclaredText, role: str) -> SanitizedText | None:
-        return self.inner.of_role(role).left_before(role, text)
+    def _leaving(
+        self, given: DeclaredText, role: str, fresh: bool, source: Source
+    ) -> tuple[SanitizedText, bool]:
+        """Return what leaves of a text, and whether it was treated anew."""
+        answers = self.inner.answers
+        found = answers.resent(given) if role == "assistant" else given
+        if isinstance(found, SanitizedText):
+            return answers.prompted(found, role), False
+        before = None if fresh else self.inner.of_role(role).left_before(role, found)
+        return answers.prompted(before or self._treated(found, role, source), role), not before
 
     def _treated(self, found: DeclaredText, role: str, source: Source) -> SanitizedText:
         """Treat a text anew, and remember what leaves of it."""
@@ -311,21 +315,19 @@ class Sanitizer:
             raise TypeError("texts must be an iterable of str, got one str")
         read = [DeclaredText.of(text, keep) for text in texts]
         results: list[SanitizedText] = []
+        new: list[bool] = []
         linked = not self.policy.perturb and self._is_linked(together)
-        # An identifier may stand where only a later text tells what it is. What left before it was
-        # told leaves the same; an answer goes back as it came.
-        new = [
-            (i, text, its_role)
-            for i, (text, its_role) in enumerate(_with_roles(read, role) if linked else ())
-            if its_role != "assistant" and (fresh or not self._left_before(text, its_role))
-        ]
-        stream = self.sanitize_stream(
-            read, role=role, fresh=fresh, together=together, source=source
-        )
+        with_roles = list(_with_roles(read, role))
+        stream = self._stream(with_roles, fresh, together, source)
         try:
-            for result in counted(stream, len(read)) if progress else stream:
+            for result, is_new in counted(stream, len(read)) if progress else stream:
                 results.append(result)
-            for i, text, its_role in new:
+                new.append(is_new and linked)
+            # An identifier may stand where only a later text tells what it is. What left before it
+            # was told leaves the same; an answer goes back as it came.
+            for i, (text, its_role) in enumerate(with_roles):
+                if not new[i] or its_role == "assistant":
+                    continue
                 if self.inner.says_again(text.text, its_role, results[i].covered):
                     again = self._treated(text, its_role, source)
                     results[i] = self.inner.answers.prompted(again, its_role)
@@ -354,27 +356,38 @@ class Sanitizer:
             'Mail <EMAIL_1>'
         """
         read = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
+        return (result for result, _ in self._stream(read, fresh, together, source))
+
+    def _stream(
+        self,
+        read: Iterable[tuple[DeclaredText, str]],
+        fresh: bool,
+        together: bool | None,
+        source: Source,
+    ) -> Iterator[tuple[SanitizedText, bool]]:
+        """Yield the results of texts with their roles, and whether each was treated anew."""
         apart = not (self.policy.perturb or self._is_linked(together))
         group: list[_Pending] = []
         n_tokens = 0
         for text, its_role in read:
             if not self._draws_words(its_role, fresh):
-                yield from self._by_words(group, fresh, source)
+                yield from ((each, False) for each in self._by_words(group, fresh, source))
                 group, n_tokens = [], 0
                 own = self
                 if apart:
                     own = self._copy()
                     own._inner = self.inner.derive(_fresh_name())
-                result = own.sanitize(text, role=its_role, fresh=fresh, source=source)
-                yield replace(result, conversation=own.conversation) if apart else result
+                result, is_new = own._leaving(text, its_role, fresh, source)
+                result = replace(result, conversation=own.conversation) if apart else result
+                yield result, is_new
                 continue
             pending = self._pending(text, its_role, fresh, source)
             group.append(pending)
             n_tokens += len(pending.masked.ids) if pending.masked else 0
             if n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
-                yield from self._by_words(group, fresh, source)
+                yield from ((each, False) for each in self._by_words(group, fresh, source))
                 group, n_tokens = [], 0
-        yield from self._by_words(group, fresh, source)
+        yield from ((each, False) for each in self._by_words(group, fresh, source))
 
     def _is_linked(self, together: bool | None) -> bool:
         return self._named if together is None else together
