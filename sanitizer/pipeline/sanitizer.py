@@ -228,7 +228,7 @@ class Sanitizer:
             >>> out.record.epsilon_total
             10.0
         """
-        inner, given = self.inner, DeclaredText.of(text, keep)
+        given = DeclaredText.of(text, keep)
         if self._draws_words(role, fresh):
             pending = self._pending(given, role, fresh, source)
             (result,) = self._by_words([pending], fresh, source)
