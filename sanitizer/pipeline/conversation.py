@@ -35,12 +35,19 @@ from sanitizer.pipeline.record import (
     plain_record,
 )
 from sanitizer.pipeline.response_memory import ResponseMemory
-from sanitizer.pipeline.surrogates import APART, KnownIdentifiers, again, count_draws, surrogates
+from sanitizer.pipeline.surrogates import (
+    APART,
+    KnownIdentifiers,
+    again,
+    count_draws,
+    surrogates,
+    undrawn,
+)
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import Record, SanitizedText
 from sanitizer.storage.budget import Charges
 from sanitizer.storage.table import Cache, Row, Wanted
-from sanitizer.storage.vault import Vault, message_key
+from sanitizer.storage.vault import Scratch, Vault, message_key
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import DeclaredText
 from sanitizer.text.words import Segmented
@@ -81,17 +88,21 @@ class Previews:
 
 
 class LeftBefore:
-    """What left of the texts that were released last, by message key. Safe for many threads."""
+    """What left of the texts that were released last, by message key. Safe for many threads.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    Args:
+        below: of the vault that a scratch is of: it is read as well.
+    """
+
+    def __init__(self, below: LeftBefore | None = None) -> None:
+        self._below, self._lock = below, threading.Lock()
         self._kept: Cache[bytes, SanitizedText] = Cache(MAX_LEFT, MAX_CHARS_LEFT)
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
             if (found := self._kept.get(key)) is not None:
                 self._kept.keep(key, found, len(found.text))  # it was used last
-            return found
+        return found or (self._below.get(key) if self._below else None)
 
     def put(self, key: bytes, result: SanitizedText) -> None:
         with self._lock:
@@ -184,8 +195,12 @@ class Conversation:
             preview or self.preview,
             self._responses if vault is self.vault else None,
             self._previews,
-            self._left if vault is self.vault else None,
+            self._left if vault is self.vault else self._left_below(vault),
         )
+
+    def _left_below(self, vault: Vault) -> LeftBefore:
+        is_scratch = isinstance(vault, Scratch) and vault.below is self.vault
+        return LeftBefore(self._left if is_scratch else None)
 
     def corrected(self, policy: Policy) -> Conversation:
         """Return the same conversation under a policy that differs in its corrections alone."""
@@ -394,9 +409,24 @@ class Conversation:
             return []
         models, settings = self.models(), self.settings
         return [
-            SanitizedText(*choices.finish(), perturbed_record(choices, settings, models))
+            self.shown(
+                SanitizedText(*choices.finish(), perturbed_record(choices, settings, models))
+            )
             for choices in draw(texts, models, source)
         ]
+
+    def shown(self, result: SanitizedText) -> SanitizedText:
+        """Return a result as it is to be seen: before it is sent, not what was drawn for it."""
+        if isinstance(self.vault, Scratch) and self.vault.is_unsent:
+            return undrawn(result, self.vault.below.originals(self.conversation))
+        return result
+
+    def unsent(self) -> Conversation:
+        """Return this conversation for a look at what would leave; it changes nothing of it."""
+        scratch = self.vault.scratch(self.conversation)
+        scratch.is_unsent, other = True, self.derive(vault=scratch)
+        other.answers.quotes = self.answers.quotes
+        return other
 
     # ---- identifiers that the table knows ----
 
@@ -461,7 +491,7 @@ class Conversation:
         Raises:
             VaultError: the table cannot be read.
         """
-        found = self._left.get(self.message(role, text).key)
+        found = self._left.get(self._left_key(role, text))
         if found is None:
             return None
         with self._tables.edit(self.conversation) as table:
@@ -473,7 +503,11 @@ class Conversation:
     def note_left(self, role: str, text: DeclaredText, result: SanitizedText) -> None:
         """Remember what leaves of a text; not where a record tells of draws since."""
         if not self.settings.policy.drawn:
-            self._left.put(self.message(role, text).key, result)
+            self._left.put(self._left_key(role, text), result)
+
+    def _left_key(self, role: str, text: DeclaredText) -> bytes:
+        # That of a preview too, which has a memory of its own.
+        return self._key("message", self.settings.digest + text.key, role, text.text)
 
     def known_result(self, message: Message) -> SanitizedText | None:
         """Return the result already released for a message, or None. It costs nothing now."""

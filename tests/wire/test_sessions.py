@@ -84,8 +84,12 @@ def test_another_conversation_or_policy_or_role_treats_it_anew(treated: list[str
     sanitizer.derive(policy="deidentify").sanitize(text)
     sanitizer.derive(conversation="d").sanitize(text)
     sanitizer.derive(vault=MemoryVault()).sanitize(text)
-    sanitizer.derive(charged=False).sanitize(text)
-    assert len(treated) == 8
+    assert len(treated) == 7
+    preview = sanitizer.derive(charged=False)
+    assert preview.sanitize(text) == first  # as it left
+    preview.sanitize(text + " Please.")
+    sanitizer.sanitize(text + " Please.")  # what was only looked at did not leave
+    assert len(treated) == 9
 
 
 def test_a_conversation_that_the_vault_forgot_gets_stand_ins_that_come_back() -> None:
