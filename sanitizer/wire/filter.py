@@ -389,7 +389,8 @@ class Filter:
         most = min(self._max_body, most or self._max_body)
         if len(body) > most:
             raise RequestRefused(f"the body is longer than {most} bytes", "size", 413)
-        body = decoded(headers.get("content-encoding", ""), body, most)
+        if encoding := headers.get("content-encoding"):
+            body = decoded(encoding, body, most)
         try:
             document = loads(body.decode())
         except UnicodeDecodeError:
