@@ -539,7 +539,8 @@ def encode_view(view: View, pieces: Pieces) -> EncodedView:
     number = row = 0
     for stretch, shown in enumerate(view.shown):
         at = 0
-        pulse()
+        if stretch % 100 == 99:
+            pulse()
         for line in shown.split("\n"):
             tokens, base, place = found[row], len(ids), 0
             while number < len(view.words) and view.words[number][0] == stretch:

@@ -297,7 +297,7 @@ def _show(text: str, words: list[Word], shown: set[Word]) -> str | None:
         if word in shown:
             parts.append(word)
             continue
-        if opens:
+        if len(parts) % 1000 == 999:
             pulse()
         for part in [word] if _shows(active[line], written, opens) else _split(text, word):
             first = opens and part.start == word.start
