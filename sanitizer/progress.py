@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Report = Callable[[int, int, bool], None]
 _REPORT: ContextVar[Report | None] = ContextVar("report", default=None)
+_PULSE: ContextVar[Report | None] = ContextVar("pulse", default=None)
 _LONG = 1500  # pieces of a text, about three windows of the reader: shorter ones need no bar
 
 
@@ -20,8 +21,28 @@ def report(done: int, total: int, charged: bool = False) -> None:
         done, total: in units of the caller.
         charged: True once the text may have been charged, so that stopping would lose it.
     """
+    pulse(done, total, charged)
     if (watcher := _REPORT.get()) is not None:
         watcher(done, total, charged)
+
+
+def pulse(done: int = 0, total: int = 0, charged: bool = False) -> None:
+    """Let whoever shares the processor with long work go first; `report` does it too."""
+    if (waiter := _PULSE.get()) is not None:
+        waiter(done, total, charged)
+
+
+@contextmanager
+def pulsed_by(waiter: Report) -> Iterator[None]:
+    """Call `waiter(done, total, charged)` at each pulse of the work in this context.
+
+    It may wait, and raise what ends the work while nothing is charged.
+    """
+    token = _PULSE.set(waiter)
+    try:
+        yield
+    finally:
+        _PULSE.reset(token)
 
 
 @contextmanager

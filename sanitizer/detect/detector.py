@@ -33,6 +33,7 @@ from sanitizer.detect.view import (
 )
 from sanitizer.lm.loading import Models
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
+from sanitizer.progress import pulse
 from sanitizer.randomness import secret_key
 from sanitizer.text.syntax import Piece
 from sanitizer.text.words import Unit, outside, overlapping
@@ -538,6 +539,8 @@ def encode_view(view: View, pieces: Pieces) -> EncodedView:
     number = row = 0
     for stretch, shown in enumerate(view.shown):
         at = 0
+        if stretch % 100 == 99:
+            pulse()
         for line in shown.split("\n"):
             tokens, base, place = found[row], len(ids), 0
             while number < len(view.words) and view.words[number][0] == stretch:

@@ -24,6 +24,7 @@ from urllib.parse import unquote_to_bytes
 
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.progress import pulse
 from sanitizer.text.prompt import merged
 from sanitizer.text.syntax import Piece, is_code_word, pieces
 from sanitizer.text.words import folded, overlapping, straight, word_spans
@@ -271,6 +272,7 @@ def _told(text: str, words: Sequence[Word]) -> tuple[list[_Told], list[_Line]]:
         if "\n" in text[last : word.start]:
             lines.append(_Line())
             inside = False
+            pulse()
         written = text[word.start : word.end]
         gap = text[max(last, word.start - _LONGEST_GAP) : word.start]
         opens = not number or _OPENS.search(gap) is not None
@@ -295,6 +297,8 @@ def _show(text: str, words: list[Word], shown: set[Word]) -> str | None:
         if word in shown:
             parts.append(word)
             continue
+        if len(parts) % 1000 == 999:
+            pulse()
         for part in [word] if _shows(active[line], written, opens) else _split(text, word):
             first = opens and part.start == word.start
             if _shows(active[line], text[part.start : part.end], first):

@@ -25,6 +25,7 @@ from sanitizer.identifiers.numbers import proved
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped, without_coded_ends
 from sanitizer.identifiers.rows import KINDS, Registry, Row, Search, packaged
 from sanitizer.identifiers.secrets import is_announced, is_placeholder
+from sanitizer.progress import pulse
 from sanitizer.randomness import Source
 
 Span = tuple[int, int, Row]
@@ -38,6 +39,8 @@ _TRIMMED = ".,:;?"
 _REST = re.compile("[A-Za-z0-9]{0,4000}")
 _BEFORE = 100
 """Characters before a string that may belong to the value which it marks."""
+PULSE_CHARS = 20_000
+"""Characters of a text from which each row lets others go first, not the whole search alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,10 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
         if start in text:
             for row in rows:
                 found += _begun(text, start, row) if row.kind in wanted else ()
+    pulse()
     for row in registry.marked:
+        if len(text) > PULSE_CHARS:
+            pulse()
         if row.kind in wanted and _holds(lowered, row.marks) and _holds(lowered, row.also):
             found += _searched(text, lowered, row)
     numbers = [number.start() for number in _NUMBER.finditer(text)]

@@ -46,7 +46,7 @@ from sanitizer.pipeline.surrogates import (
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import Record, SanitizedText
 from sanitizer.storage.budget import Charges
-from sanitizer.storage.table import Row, Wanted
+from sanitizer.storage.table import Cache, Row, Wanted
 from sanitizer.storage.vault import Scratch, Vault, message_key
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import DeclaredText
@@ -54,6 +54,8 @@ from sanitizer.text.words import Segmented
 
 MAX_PREVIEWED = 10_000
 """Texts whose previews are remembered until one of them is adopted."""
+MAX_LEFT, MAX_CHARS_LEFT = 30_000, 20_000_000
+"""Texts, and characters of them, of which what left is remembered: about 40 long sessions."""
 
 
 class Message(NamedTuple):
@@ -85,6 +87,28 @@ class Previews:
             return dict(self._prices.get(text, {}))
 
 
+class LeftBefore:
+    """What left of the texts that were released last, by message key. Safe for many threads.
+
+    Args:
+        below: of the vault that a scratch is of: it is read as well.
+    """
+
+    def __init__(self, below: LeftBefore | None = None) -> None:
+        self._below, self._lock = below, threading.Lock()
+        self._kept: Cache[bytes, SanitizedText] = Cache(MAX_LEFT, MAX_CHARS_LEFT)
+
+    def get(self, key: bytes) -> SanitizedText | None:
+        with self._lock:
+            if (found := self._kept.get(key)) is not None:
+                self._kept.keep(key, found, len(found.text))  # it was used last
+        return found or (self._below.get(key) if self._below else None)
+
+    def put(self, key: bytes, result: SanitizedText) -> None:
+        with self._lock:
+            self._kept.keep(key, result, len(result.text))
+
+
 class Conversation:
     """The stages of one Sanitizer, and what its conversation holds. Safe for many threads.
 
@@ -100,6 +124,7 @@ class Conversation:
         preview: results are previews, which only other previews find.
         responses: the answers that the vault holds; default read anew.
         previews: what was drawn without a charge, in all conversations.
+        left: what left of the texts of all conversations of the vault.
 
     Attributes:
         answers: what comes back.
@@ -117,12 +142,14 @@ class Conversation:
         preview: bool = False,
         responses: ResponseMemory | None = None,
         previews: Previews | None = None,
+        left: LeftBefore | None = None,
     ) -> None:
         policy = settings.policy
         self.settings, self.vault, self.conversation = settings, vault, conversation
         self.preview = preview
         self._loader, self.class_draws = loader, loader.class_draws
         self._previews = previews or Previews()
+        self._left = left or LeftBefore()
         responses = responses or ResponseMemory(vault, answer_record(policy))
         self._responses = responses
         self.remember = partial(responses.remember, conversation)
@@ -168,7 +195,12 @@ class Conversation:
             preview or self.preview,
             self._responses if vault is self.vault else None,
             self._previews,
+            self._left if vault is self.vault else self._left_below(vault),
         )
+
+    def _left_below(self, vault: Vault) -> LeftBefore:
+        is_scratch = isinstance(vault, Scratch) and vault.below is self.vault
+        return LeftBefore(self._left if is_scratch else None)
 
     def corrected(self, policy: Policy) -> Conversation:
         """Return the same conversation under a policy that differs in its corrections alone."""
@@ -450,6 +482,33 @@ class Conversation:
 
     def _key(self, kind: str, settings: str, role: str, text: str) -> bytes:
         return message_key(self.vault.secret, kind, settings, self.conversation, role, text)
+
+    def left_before(self, role: str, text: DeclaredText) -> SanitizedText | None:
+        """Return what left of a text when it came before; None if it is to be treated anew.
+
+        A chat sends its whole history with each message: what left once leaves again byte for byte,
+        whatever was found to be private since, so that caches of APIs hold; the API has it.
+
+        Raises:
+            VaultError: the table cannot be read.
+        """
+        found = self._left.get(self._left_key(role, text))
+        if found is None:
+            return None
+        with self._tables.edit(self.conversation) as table:
+            decided = table.decided.get(need_key(text.text), ()) if role == "user" else ()
+            # A vault may have forgotten the conversation, and an answer could not be restored.
+            known = all(each.replacement in table.originals for each in found.replacements)
+        return found if known and len(decided) == len(found.record.asked) else None
+
+    def note_left(self, role: str, text: DeclaredText, result: SanitizedText) -> None:
+        """Remember what leaves of a text; not where a record tells of draws since."""
+        if not self.settings.policy.drawn:
+            self._left.put(self._left_key(role, text), result)
+
+    def _left_key(self, role: str, text: DeclaredText) -> bytes:
+        # That of a preview too, which has a memory of its own.
+        return self._key("message", self.settings.digest + text.key, role, text.text)
 
     def known_result(self, message: Message) -> SanitizedText | None:
         """Return the result already released for a message, or None. It costs nothing now."""

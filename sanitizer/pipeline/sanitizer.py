@@ -242,15 +242,29 @@ class Sanitizer:
             >>> out.record.epsilon_total
             10.0
         """
-        inner, given = self.inner, DeclaredText.of(text, keep)
+        given = DeclaredText.of(text, keep)
         if self._draws_words(role, fresh):
             pending = self._pending(given, role, fresh, source)
             (result,) = self._by_words([pending], fresh, source)
             return result
-        found = inner.answers.resent(given) if role == "assistant" else given
+        return self._leaving(given, role, fresh, source)[0]
+
+    def _leaving(
+        self, given: DeclaredText, role: str, fresh: bool, source: Source
+    ) -> tuple[SanitizedText, bool]:
+        """Return what leaves of a text, and whether it was treated anew."""
+        answers = self.inner.answers
+        found = answers.resent(given) if role == "assistant" else given
         if isinstance(found, SanitizedText):
-            return inner.answers.prompted(found, role)
-        stages = inner.of_role(role)
+            return answers.prompted(found, role), False
+        before = None if fresh else self.inner.of_role(role).left_before(role, found)
+        result = before or self._treated(found, role, source)
+        _log_text(given.text, result)
+        return answers.prompted(result, role), not before
+
+    def _treated(self, found: DeclaredText, role: str, source: Source) -> SanitizedText:
+        """Treat a text anew, and remember what leaves of it."""
+        stages = self.inner.of_role(role)
         with Charges(self._budget) as charges:
             for is_last in (False, True):
                 document = stages.document(found, role)
@@ -271,11 +285,11 @@ class Sanitizer:
             charges.settle(0, released=True)
         warnings = tuple(FactWarning(begin, end) for begin, end in private.facts)
         left = tuple(Left(each.start, each.end, each.kind) for each in masked.segmented.left)
-        result = inner.shown(SanitizedText(rendered, replacements, record, warnings, left))
-        _log_text(given.text, result)
+        result = stages.shown(SanitizedText(rendered, replacements, record, warnings, left))
         if left and self.policy.wire.ask == "warn":
             _LOG.info("left as the request needs it: %s", ", ".join(record.left))
-        return inner.answers.prompted(result, role)
+        stages.note_left(role, found, result)
+        return result
 
     def sanitize_batch(
         self,
@@ -317,18 +331,22 @@ class Sanitizer:
             raise TypeError("texts must be an iterable of str, got one str")
         read = [DeclaredText.of(text, keep) for text in texts]
         results: list[SanitizedText] = []
-        stream = self.sanitize_stream(
-            read, role=role, fresh=fresh, together=together, source=source
-        )
+        new: list[bool] = []
+        linked = not self.policy.perturb and self._is_linked(together)
+        with_roles = list(_with_roles(read, role))
+        stream = self._stream(with_roles, fresh, together, source)
         try:
-            for result in counted(stream, len(read)) if progress else stream:
+            for result, is_new in counted(stream, len(read)) if progress else stream:
                 results.append(result)
-            linked = not self.policy.perturb and self._is_linked(together)
-            # An identifier may stand where only a later text tells what it is.
-            for i, (text, its_role) in enumerate(_with_roles(read, role) if linked else ()):
-                again = self.inner.says_again(text.text, its_role, results[i].covered)
-                if again and its_role != "assistant":  # an answer goes back as it came
-                    results[i] = self.sanitize(text, role=its_role, source=source)
+                new.append(is_new and linked)
+            # An identifier may stand where only a later text tells what it is. What left before it
+            # was told leaves the same; an answer goes back as it came.
+            for i, (text, its_role) in enumerate(with_roles):
+                if not new[i] or its_role == "assistant":
+                    continue
+                if self.inner.says_again(text.text, its_role, results[i].covered):
+                    again = self._treated(text, its_role, source)
+                    results[i] = self.inner.answers.prompted(again, its_role)
         except SanitizerError as error:
             error.released = tuple(results)
             raise
@@ -354,27 +372,38 @@ class Sanitizer:
             'Mail <EMAIL_1>'
         """
         read = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
+        return (result for result, _ in self._stream(read, fresh, together, source))
+
+    def _stream(
+        self,
+        read: Iterable[tuple[DeclaredText, str]],
+        fresh: bool,
+        together: bool | None,
+        source: Source,
+    ) -> Iterator[tuple[SanitizedText, bool]]:
+        """Yield the results of texts with their roles, and whether each was treated anew."""
         apart = not (self.policy.perturb or self._is_linked(together))
         group: list[_Pending] = []
         n_tokens = 0
         for text, its_role in read:
             if not self._draws_words(its_role, fresh):
-                yield from self._by_words(group, fresh, source)
+                yield from ((each, False) for each in self._by_words(group, fresh, source))
                 group, n_tokens = [], 0
                 own = self
                 if apart:
                     own = self._copy()
                     own._inner = self.inner.derive(_fresh_name())
-                result = own.sanitize(text, role=its_role, source=source)
-                yield replace(result, conversation=own.conversation) if apart else result
+                result, is_new = own._leaving(text, its_role, fresh, source)
+                result = replace(result, conversation=own.conversation) if apart else result
+                yield result, is_new
                 continue
             pending = self._pending(text, its_role, fresh, source)
             group.append(pending)
             n_tokens += len(pending.masked.ids) if pending.masked else 0
             if n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
-                yield from self._by_words(group, fresh, source)
+                yield from ((each, False) for each in self._by_words(group, fresh, source))
                 group, n_tokens = [], 0
-        yield from self._by_words(group, fresh, source)
+        yield from ((each, False) for each in self._by_words(group, fresh, source))
 
     def _is_linked(self, together: bool | None) -> bool:
         return self._named if together is None else together

@@ -36,8 +36,8 @@ from sanitizer.errors import (
     VaultError,
 )
 from sanitizer.proxy.access import Headers, ProxySettings
-from sanitizer.proxy.shared import HEADER, Metrics, Workers
-from sanitizer.proxy.tenants import Anyone, Caller, Tenants
+from sanitizer.proxy.shared import HEADER, Metrics
+from sanitizer.proxy.tenants import Anyone, Caller, Tenants, shown
 from sanitizer.proxy.upstream import (
     SILENT,
     UpstreamAnswer,
@@ -45,6 +45,7 @@ from sanitizer.proxy.upstream import (
     to_client,
     to_upstream,
 )
+from sanitizer.proxy.workers import Workers
 from sanitizer.wire.endpoints import endpoint_of, format_of
 from sanitizer.wire.event_streams import EventStream, may_settle
 from sanitizer.wire.filter import Exchange
@@ -55,6 +56,8 @@ log = logging.getLogger("sanitizer.proxy")
 
 LAST_EVENT_SECONDS = 1.0
 """Time that a client may take for the event that ends a stream."""
+SHARE = 0.75
+"""Share of all requests under way that one tenant, or holder of a key, may have."""
 UNWATCHED_SECONDS = 0.02
 """What is answered sooner is answered, whether or not the client is there."""
 
@@ -339,11 +342,13 @@ class Api:
     callers: Anyone | Tenants
     workers: Workers
     metrics: Metrics
+    under_way: Counter[str] = field(default_factory=Counter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope["state"]["headers"]
         raw_path = scope["raw_path"].decode("latin-1")
         who: Mapping[str, str] = {}
+        caller: Caller | None = None
         try:
             certificate = scope["state"].get("certificate")
             if is_preview := raw_path.startswith(f"{PREVIEW}/"):
@@ -351,7 +356,11 @@ class Api:
             elif raw_path.lower().startswith("/sanitizer/"):  # misspelled, it must not be sent
                 raise RequestRefused(f"only {PREVIEW} is here", "endpoint", 404)
             caller = self.callers.caller(headers, certificate, raw_path)
-            who = caller.who
+            scope["state"]["who"] = who = caller.who
+            self.under_way[caller.holder] += 1
+            if self.under_way[caller.holder] > max(1, int(SHARE * self.settings.max_connections)):
+                told = "more requests of one tenant or key are under way than its share"
+                raise RequestRefused(told, "busy", 429)
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
             body = await read_body(receive, headers, self.settings)
             named = endpoint_of(path)
@@ -361,8 +370,14 @@ class Api:
         except Exception as error:
             if self.callers.audit.is_on and not isinstance(error, ClientGone | AuditError):
                 code = Failure.of(error).code
-                await self.workers.run(0, lambda: self._refused(who, headers, code))
+                asked = who or shown((scope.get("client") or [""])[0], headers)
+                await self.workers.run(0, lambda: self._refused(asked, headers, code))
             raise
+        finally:
+            if caller is not None:
+                self.under_way[caller.holder] -= 1
+                if not self.under_way[caller.holder]:
+                    del self.under_way[caller.holder]
 
     def _refused(self, who: Mapping[str, str], headers: Mapping[str, str], code: str) -> None:
         try:
@@ -373,7 +388,8 @@ class Api:
 
     async def _exchange(self, call: Call) -> None:
         begin = perf_counter()
-        exchange = await self.workers.run(len(call.body), lambda: self._filtered(call))
+        size, who = len(call.body), call.caller.holder
+        exchange = await self.workers.run(size, lambda: self._filtered(call), who)
         asked = perf_counter()
         self.metrics.times["filter"].observe(asked - begin)
         if exchange.record.charged:
@@ -403,7 +419,8 @@ class Api:
         await answer(call.send, 200, body, [*JSON, (b"cache-control", b"no-store")])
 
     def _filtered(self, call: Call) -> Exchange:
-        exchange = call.caller.filter().request(call.method, call.path, call.headers, call.body)
+        filter_, most = call.caller.filter(), self.settings.max_body
+        exchange = filter_.request(call.method, call.path, call.headers, call.body, most)
         self.callers.audit.sent(call.caller.who, call.headers, exchange.record)
         return exchange
 

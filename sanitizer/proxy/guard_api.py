@@ -23,7 +23,8 @@ from sanitizer.errors import RequestRefused
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import answered, read_json
-from sanitizer.proxy.shared import HEADER, Conversations, Metrics, Workers
+from sanitizer.proxy.shared import HEADER, Conversations, Metrics
+from sanitizer.proxy.workers import Workers
 from sanitizer.wire.filter import Exchange, Filter
 
 SESSION = "x-session-id"

@@ -27,8 +27,9 @@ from sanitizer.privacy.dyntext import DynText
 from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
 from sanitizer.proxy.api import answered, json_answer, read_json
-from sanitizer.proxy.shared import Conversations, LastUsed, Metrics, Workers
+from sanitizer.proxy.shared import Conversations, LastUsed, Metrics
 from sanitizer.proxy.upstream import ChatApi, Upstream
+from sanitizer.proxy.workers import Workers
 from sanitizer.results import Replacement, SanitizedText
 from sanitizer.risk.advice import NO_NOISE, Risk, RiskMeter
 from sanitizer.risk.classes import ClassMeter

@@ -10,6 +10,7 @@ import json
 import signal
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -49,8 +50,9 @@ from sanitizer.proxy.api import (
 from sanitizer.proxy.configuration import digest_of
 from sanitizer.proxy.guard_api import GuardApi
 from sanitizer.proxy.page_api import PageApi
-from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics, Workers
+from sanitizer.proxy.shared import CONTENT_TYPE, Conversations, Metrics
 from sanitizer.proxy.tenants import Anyone, Tenants
+from sanitizer.proxy.workers import Workers
 from sanitizer.randomness import secret_key
 from sanitizer.urls import is_loopback, url_host
 from sanitizer.wire.endpoints import endpoint_of
@@ -60,6 +62,8 @@ SPARE_CONNECTIONS = 64
 """Connections beyond the limit, for probes: other requests on them are refused."""
 SHUTDOWN_SECONDS = 30
 START_SECONDS = 60.0
+SWITCH_SECONDS = 0.001
+"""How long a thread goes on that others wait for: short requests run beside long ones."""
 DRAIN_SECONDS = 2.0
 """Time for which a refused body is still read."""
 TOO_LARGE = (
@@ -251,6 +255,7 @@ def make_server(
         ssl_ca_certs=None if listener.client_ca is None else str(listener.client_ca),
         ssl_cert_reqs=ssl.CERT_NONE if listener.client_ca is None else ssl.CERT_OPTIONAL,
     )
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         config.load()
     except (ssl.SSLError, OSError):
@@ -380,7 +385,7 @@ def create_app(
     else:
         key = conversation_key or secret_key()
         conversations = Conversations(sanitizer, key)
-        callers = Anyone(settings, conversations)
+        callers = Anyone(settings, conversations, sanitizer.policy.name)
         workers = Workers(may_block or sanitizer.policy.reads_models)
         # Neither guard nor page knows a tenant, so neither is there for tenants.
         sessions = Conversations(sanitizer, key, short=True)
@@ -483,7 +488,9 @@ class ErrorLayer:
             self.metrics.leave()
             if not is_own:
                 status = str(reply.status) if reply.status else "gone"
-                self.metrics.requests.labels(endpoint, status).inc()
+                who = scope["state"].get("who", {})
+                named = who.get("tenant", ""), who.get("policy", "")
+                self.metrics.requests.labels(endpoint, status, *named).inc()
 
     async def _answer(self, scope: Scope, receive: Receive, reply: Reply, app: ASGIApp) -> None:
         headers = scope["state"]["headers"]

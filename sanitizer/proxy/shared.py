@@ -1,14 +1,11 @@
-"""What all requests of one proxy share: conversations, worker threads and metrics."""
+"""What all requests of one proxy share: conversations and metrics."""
 
 from __future__ import annotations
 
-import asyncio
-import os
 import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -19,11 +16,9 @@ from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS
 from sanitizer.storage.vault import MemoryVault, message_key
 from sanitizer.wire.filter import Filter
-from sanitizer.wire.headers import short_enough
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-Result = TypeVar("Result")
 HEADER = "sanitizer-conversation"
 """Header that names a conversation."""
 MAX_CONVERSATIONS = 10_000
@@ -130,31 +125,6 @@ class Conversations:
         return self._kept.get(name, make)
 
 
-class Workers:
-    """Thread pool for work that would block the event loop; quick work runs at once.
-
-    Args:
-        may_block: even short texts may take long (a model, a disk), so all work runs in a thread.
-        threads: number of threads; by default one per core, at least two.
-    """
-
-    def __init__(self, may_block: bool, threads: int | None = None) -> None:
-        self._may_block = may_block
-        self._pool = ThreadPoolExecutor(
-            threads or max(2, os.cpu_count() or 1), thread_name_prefix="sanitizer"
-        )
-
-    async def run(self, size: int, work: Callable[[], Result]) -> Result:
-        """Return the result of work that has to read so many bytes, which decide where it runs."""
-        if not self._may_block and short_enough(size):
-            return work()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
-
-    def close(self) -> None:
-        """Drop the work that waits; what runs already ends by itself."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-
 class _Registry(CollectorRegistry):
     """Metrics of one application, without the time at which each counter was made.
 
@@ -170,10 +140,11 @@ class _Registry(CollectorRegistry):
 class Metrics:
     """Counts and times since the start, as Prometheus metrics. Safe for many threads.
 
-    Guarantee: labels are fixed words of this package, never text of a request.
+    Guarantee: labels are words of this package or its configuration, never text of a request.
 
     Attributes:
-        requests: that ended, by endpoint and status; "gone" if the client left.
+        requests: that ended, by endpoint, status ("gone" if the client left), tenant and policy
+            ("" for who is unknown).
         refusals: requests that were not answered, by reason.
         times: of "filter" (sanitizing the request), "upstream" (until the first byte of its
             answer), and "request" (all of it), in seconds.
@@ -184,8 +155,8 @@ class Metrics:
         self._registry = registry = _Registry()
         self.requests = Counter(
             "sanitizer_requests",
-            "API requests by endpoint and answer.",
-            ["endpoint", "status"],
+            "API requests by endpoint and answer, tenant and policy.",
+            ["endpoint", "status", "tenant", "policy"],
             registry=registry,
         )
         self.refusals = Counter(

@@ -42,17 +42,22 @@ class Caller:
     filter: Callable[[], Filter] = field(repr=False)
     mount: str = ""
 
+    @property
+    def holder(self) -> str:
+        """Name of the tenant, or a hash of the API key."""
+        return self.conversation.rpartition("/")[2]
+
 
 class Anyone:
     """All who may use a proxy without a configuration: conversations go by header and API key."""
 
-    def __init__(self, settings: ProxySettings, conversations: Conversations) -> None:
+    def __init__(self, settings: ProxySettings, conversations: Conversations, policy: str) -> None:
         self.audit = AuditLog()
         self.upstream = Upstream(settings)
         self._upstreams = {
             mount: Upstream(replace(settings, upstream=url)) for mount, url in settings.mounts
         } or {"": self.upstream}
-        self._conversations = conversations
+        self._conversations, self._who = conversations, {"policy": policy}
 
     def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
         """Return who asks for a path.
@@ -61,9 +66,10 @@ class Anyone:
             RequestRefused: 400, a name that cannot be one; 404, no API there.
         """
         name = self._conversations.name(headers)
+        who = self._who
         for mount, upstream in self._upstreams.items():
             if path.startswith(f"{mount}/"):
-                return Caller({}, name, upstream, lambda: self._conversations.of(name)[1], mount)
+                return Caller(who, name, upstream, lambda: self._conversations.of(name)[1], mount)
         raise RequestRefused("no API is served below this path", "endpoint", 404)
 
     def ready(self) -> None:
@@ -266,6 +272,15 @@ def _memories(tenant: Tenant) -> Memories | None:
         return memories_of(tenant.corrections)
     except (ValueError, VaultError) as error:
         raise PolicyError(f"tenant {tenant.name}: corrections cannot be used: {error}") from None
+
+
+def shown(address: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """Return what the audit log tells of somebody unknown: address, and digests of the keys.
+
+    A digest is that of the configuration, cut: a key that was taken from it is found there.
+    """
+    keys = " ".join(f"sha256:{digest_of(key)[:16]}" for key in _keys(headers)[:4])
+    return {"address": address} | ({"key": keys} if keys else {})
 
 
 def _keys(headers: Mapping[str, str]) -> list[str]:

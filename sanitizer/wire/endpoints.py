@@ -21,6 +21,13 @@ _TARGET = re.compile(
     r"(?:\?(?:api-version=(?:[0-9][0-9-]{0,20}(?:-?preview)?|preview|latest)|beta=true))?",
     re.ASCII,
 )
+_PAIR = re.compile(
+    "(after|after_id|alt|api-version|before|before_id|beta|client_version|include|include_obfuscation"
+    r"|limit|order|page|page_token|pageSize|pageToken|verbose|view)(?:\[\]|%5B%5D)?"
+    r"=((?:[\w.~:,-]|%3D|%2B|%2F){0,200})",
+    re.ASCII | re.IGNORECASE,
+)
+"""A pair of the query of a GET: what lists take, and values without blanks."""
 _PLAIN = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*", re.ASCII)
 _PLACES = {"{model}": r"([A-Za-z0-9_][\w.-]*)", "{response}": r"([A-Za-z0-9_][\w-]*)"}
 """Parts of a path that clients choose, and their form."""
@@ -70,9 +77,14 @@ def _rows() -> Iterable[Endpoint]:
 
 ENDPOINTS = tuple(_rows())
 """All rows of the table, in order."""
+_REFUSED = sorted(
+    (each for each in ENDPOINTS if each.treatment == "refused"), key=lambda row: -len(row.path)
+)
+"""Refused rows, the longest path first, which says most."""
 _BY_NAME = {each.name: each for each in ENDPOINTS if each.method == "POST"}
 _RESOURCES = frozenset(
-    each.path.partition("/")[0] for each in ENDPOINTS if not each.path.startswith("api/")
+    each.path.lower() if each.path.startswith("api/") else each.path.partition("/")[0].lower()
+    for each in ENDPOINTS
 )
 """Segments that no base path has: "/v1/files/x/responses" is an address of files."""
 
@@ -83,10 +95,11 @@ def find_endpoint(
     """Return the row that a request is for, and the names that the client chose in its path.
 
     A base path may come before it ("/v1", "/openai/deployments/NAME"): plain segments, none of
-    them the name of another resource. The only queries let through are Azure's `api-version`,
-    Anthropic's `beta=true` and Gemini's `alt=sse`, since a query may hold text.
-    Not protected: names in the base path; they are the application's configuration. The names
-    that the client chose must be no identifiers, which `Filter.request` checks.
+    them the name of another resource. A query may hold text, so few are let through: with GET
+    those of lists (`limit=20`, `client_version=1.2`), else Azure's `api-version`, Anthropic's
+    `beta=true` and Gemini's `alt=sse`.
+    Not protected: names in the base path; they are the application's configuration. The names and
+    values that the client chose must be no identifiers, which `Filter.request` checks.
 
     >>> find_endpoint("POST", "/v1/models/gemini-2.5-pro:streamGenerateContent?alt=sse")[0].name
     'streamGenerateContent'
@@ -101,16 +114,21 @@ def find_endpoint(
     Raises:
         RequestRefused: reason "endpoint", status 404.
     """
-    plain = _TARGET.fullmatch(target)
-    path = plain[1] if plain else ""
+    bare, mark, query = target.partition("?")
+    plain = _TARGET.fullmatch(bare if method == "GET" else target)
+    path, pairs = plain[1] if plain else "", list[str]()
+    if method == "GET" and mark:
+        pairs = [match[2] for pair in query.split("&") if (match := _PAIR.fullmatch(pair))]
+        path = path if len(pairs) == query.count("&") + 1 else ""
     for each in (*map(_listed, readable), *ENDPOINTS):
         if each.method == method and each.treatment != "refused":
             found = _pattern(each.path).fullmatch(target if each.format == "gemini" else path)
             if found and _is_base(found[1]):
-                return each, found.groups()[1:]
+                return each, (*found.groups()[1:], *pairs)
     known = ", ".join(f"{e.method} /{e.path}" for e in ENDPOINTS if e.treatment != "refused")
-    reasons = {each.path: each.reason for each in ENDPOINTS if each.treatment == "refused"}
-    reason = next((f" ({reasons[part]})" for part in path.split("/") if part in reasons), "")
+    reason = next((f" ({row.reason})" for row in _REFUSED if _within(row.path).search(bare)), "")
+    if mark and not reason:
+        reason = " with this query"
     raise RequestRefused(
         f"this method and path are not let through{reason}; known are {known}, and GET of what the"
         " policy lists ([wire] endpoints)",
@@ -127,16 +145,27 @@ def _listed(path: str) -> Endpoint:
 
 
 @cache
+def _within(path: str) -> re.Pattern[str]:
+    """Return the form of a path that lies below a refused one, or is it."""
+    return re.compile(rf"/{_form(path)}(?:/|\Z)", re.ASCII)
+
+
+@cache
 def _pattern(path: str) -> re.Pattern[str]:
     """Return the form of an endpoint's targets: its base path, and the names chosen in it."""
-    parts = [_PLACES.get(part) or re.escape(part) for part in re.split(r"(\{\w+\})", path)]
-    return re.compile(rf"((?:/{_SEGMENT})*)/{''.join(parts)}", re.ASCII)
+    return re.compile(rf"((?:/{_SEGMENT})*)/{_form(path)}", re.ASCII)
+
+
+def _form(path: str) -> str:
+    parts = re.split(r"(\{\w+\})", path)
+    return "".join(_PLACES.get(part) or re.escape(part) for part in parts)
 
 
 def _is_base(path: str) -> bool:
     """Return True if no segment of the path names a resource."""
     return not any(
-        segment.lower() in _RESOURCES and before not in _NAMED
+        (segment.lower() in _RESOURCES or f"{before}/{segment}".lower() in _RESOURCES)
+        and before not in _NAMED
         for before, segment in pairwise(path.split("/"))
     )
 

@@ -15,6 +15,7 @@ from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.results import SanitizedText
 from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, said_in, stamped_body
+from sanitizer.wire.encodings import decoded
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import MAX_ANSWER, EventStream
 from sanitizer.wire.headers import WireRecord
@@ -222,29 +223,38 @@ class Filter:
         self._releaser = Releaser(sanitizer)
         self._max_body = max_body
 
-    def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
+    def request(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        most: int | None = None,
+    ) -> Exchange:
         """Return what may be sent in place of a request.
 
         Args:
             method: in capitals.
             path: as sent, not decoded, with the query string if there is one.
             headers: lower-case names; content-type, content-encoding and upgrade are read.
-            body: raw bytes.
+            body: raw bytes; compressed ones are read as `content-encoding` says.
+            most: bytes of the body, decompressed, if fewer than the filter's.
 
         Raises:
             RequestRefused: reason "endpoint" (404), "content-type", "content-encoding" (415),
                 "size" (413), or (400) "json", "structure", "tokens", "image", "audio", "file",
-                "embeddings". Nothing may be sent then.
+                "embeddings", "content-encoding". Nothing may be sent then.
             SanitizerError: as `Sanitizer.sanitize`. Nothing may be sent then.
         """
         if "websocket" in headers.get("upgrade", "").lower():
-            raise RequestRefused("WebSocket connections are not let through", "endpoint", 404)
+            told = "WebSocket connections are not let through: send each request with POST"
+            raise RequestRefused(told, "websocket", 426)
         endpoint, names = _endpoint(method, path, tuple(self._policy.wire.endpoints))
         if any(sure_kind(each) for each in names):
             raise RequestRefused("an identifier stands where a name is required", "endpoint", 404)
         if method == "GET":
             return self._read(endpoint, body)
-        document = self._document(headers, body)
+        document = self._document(headers, body, most)
         if endpoint.name == "embeddings" and self._policy.wire.embeddings == "refuse":
             raise RequestRefused(
                 "the policy refuses embeddings: replaced words break search without a sign"
@@ -368,18 +378,19 @@ class Filter:
         record = WireRecord.of(self._policy.name, ())
         return Exchange(b"", record, False, (), (), endpoint, self._sanitizer)
 
-    def _document(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+    def _document(
+        self, headers: Mapping[str, str], body: bytes, most: int | None
+    ) -> dict[str, Any]:
         """Read the body, which has to be a JSON object."""
-        if headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
-            raise RequestRefused(
-                "compressed bodies cannot be read; send it plain", "content-encoding", 415
-            )
         if _media_type(headers.get("content-type", "")) != "application/json":
             raise RequestRefused(
                 "the content type must be application/json, in UTF-8", "content-type", 415
             )
-        if len(body) > self._max_body:
-            raise RequestRefused(f"the body is longer than {self._max_body} bytes", "size", 413)
+        most = min(self._max_body, most or self._max_body)
+        if len(body) > most:
+            raise RequestRefused(f"the body is longer than {most} bytes", "size", 413)
+        if encoding := headers.get("content-encoding"):
+            body = decoded(encoding, body, most)
         try:
             document = loads(body.decode())
         except UnicodeDecodeError:

@@ -18,10 +18,6 @@ from sanitizer.wire.history import quoted
 from sanitizer.wire.json_text import TextSlot, whole_number
 from sanitizer.wire.walker import LIGHT_ROLE, MIN_NUMBER, SURE_KINDS
 
-MAX_PLAIN = 2_000
-"""Characters of the longest part of a schema that is noted as plain."""
-MAX_PLAINS = 20_000
-"""How many parts of schemas are noted as plain."""
 MAX_CUT = 64
 """Characters on each side of the end of a part in which an identifier that it cuts is found."""
 MAX_TOLD = 200
@@ -42,7 +38,6 @@ class Releaser:
     def __init__(self, sanitizer: Sanitizer) -> None:
         policy = sanitizer.policy
         self._sanitizer, self._roles = sanitizer, policy.roles
-        self._plain: set[str] = set()
         self._light = self._finder = sanitizer
         if policy.reads_models:
             self._light = sanitizer.derive(policy=policy.identifiers_only())
@@ -62,8 +57,7 @@ class Releaser:
         """
         by_key = [] if all_light else self._by_key(slots)
         done = {id(slot) for slot, _ in by_key}
-        left = [slot for slot in slots if id(slot) not in done]
-        slots = [slot for slot in left if slot.kind != "light" or slot.text not in self._plain]
+        slots = [slot for slot in slots if id(slot) not in done]
 
         def is_light(slot: TextSlot) -> bool:
             of_role = self._roles.get(slot.role) == "identifiers"
@@ -72,24 +66,12 @@ class Releaser:
         apart = self._light is not self._sanitizer
         light = [slot for slot in slots if apart and is_light(slot)]
         full = [slot for slot in slots if not (apart and is_light(slot))]
-        texts = [slot.text for slot in slots]
         results = _released(self._sanitizer, full)
         records = [result.record for result in _released(self._light, light, light=True)]
-        self._note_plain(texts, slots)
         of_full = [result.record for result in results]
         records += [record for _, record in by_key]
         record = WireRecord.of(self._sanitizer.policy.name, of_full, records)
-        if n_plain := len(left) - len(slots):
-            record = replace(record, n_texts=record.n_texts + n_plain)
         return record, list(zip(full, results, strict=True))
-
-    def _note_plain(self, texts: Sequence[str], slots: Sequence[TextSlot]) -> None:
-        """Note which parts of schemas hold no identifier: they come with every request."""
-        for text, slot in zip(texts, slots, strict=True):
-            if slot.kind == "light" and slot.text == text and len(text) <= MAX_PLAIN:
-                if len(self._plain) >= MAX_PLAINS:
-                    self._plain.clear()
-                self._plain.add(text)
 
     # ---- what a name tells of its value ----
 

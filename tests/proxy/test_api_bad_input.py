@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -71,11 +72,27 @@ def test_deep_wide_and_long_bodies_are_refused(pair: tuple[Upstream, Proxy], bod
 @cases("headers")
 def test_only_plain_json_is_read(pair: tuple[Upstream, Proxy], case: dict[str, Any]) -> None:
     up, api = pair
-    headers = case["headers"]
-    body = gzip.compress(GOOD) if headers.get("content-encoding") == "gzip" else GOOD
-    answer = api.client.post("/v1/chat/completions", content=body, headers=headers)
+    answer = api.client.post("/v1/chat/completions", content=GOOD, headers=case["headers"])
     refused(answer, 415, case["code"])
     assert not up.raw
+
+
+def test_a_compressed_body_is_refused_above_the_limit(pair: tuple[Upstream, Proxy]) -> None:
+    up, api = pair
+    headers = JSON | {"content-encoding": "gzip"}
+    body = GOOD + b" " * 100_000
+    answer = api.client.post("/v1/chat/completions", content=gzip.compress(body), headers=headers)
+    refused(answer, 413, "size")
+    assert not up.raw
+
+
+def test_a_compressed_body_leaves_plain(up: Upstream, api: Proxy) -> None:
+    headers = JSON | {"content-encoding": "gzip"}
+    body = gzip.compress(GOOD)
+    answer = api.client.post("/v1/chat/completions", content=body, headers=headers)
+    assert answer.status_code == 200
+    assert b"content-encoding: gzip" not in up.raw.lower()
+    assert up.requests[0].json()["messages"]
 
 
 @cases("no endpoint")
@@ -237,8 +254,29 @@ def test_websockets_are_refused(pair: tuple[Upstream, Proxy]) -> None:
     )
     for path in ("/v1/realtime", "/v1/responses"):
         request = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{api.port}\r\n{upgrade}\r\n".encode()
-        assert api.raw(request, until=b"}}").startswith(b"HTTP/1.1 404 ")
+        answer = api.raw(request, until=b"}}")
+        assert answer.startswith(b"HTTP/1.1 426 ")
+        assert b"POST" in answer
     assert not up.raw
+
+
+def test_a_connection_stays_open_after_answers_and_refusals(pair: tuple[Upstream, Proxy]) -> None:
+    with socket.create_connection(("127.0.0.1", pair[1].port), timeout=20) as sock:
+        for path, status in (
+            ("/healthz", 200),
+            ("/v1/files", 404),
+            ("/v1/x", 404),
+            ("/healthz", 200),
+        ):
+            head = f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{pair[1].port}\r\n\r\n"
+            sock.sendall(head.encode())
+            got = b""
+            while b"\r\n\r\n" not in got:
+                got += sock.recv(10_000)
+            assert got.startswith(f"HTTP/1.1 {status} ".encode())
+            length = int(got.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+            while len(got.partition(b"\r\n\r\n")[2]) < length:
+                got += sock.recv(10_000)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +312,35 @@ def test_requests_beyond_the_limit_are_told_to_come_again() -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (429, "busy")
     assert "x-should-retry" not in answer.headers
     assert len(up.requests) == 1
+
+
+def test_one_key_cannot_take_all_places() -> None:
+    entered, leave = threading.Semaphore(0), threading.Event()
+
+    async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
+        entered.release()
+        await asyncio.to_thread(leave.wait, 20)
+        writer.write(reply(chat("done")))
+        await writer.drain()
+
+    def post(key: str) -> int:
+        url = f"http://127.0.0.1:{api.port}/v1/chat/completions"
+        headers = JSON | {"authorization": f"Bearer {key}"}
+        return httpx.post(url, content=GOOD, headers=headers, trust_env=False).status_code
+
+    with (
+        upstream(behave) as up,
+        proxy(up.url, max_connections=4) as api,
+        ThreadPoolExecutor() as pool,
+    ):
+        slow = [pool.submit(post, "one") for _ in range(3)]
+        assert all(entered.acquire(timeout=10) for _ in slow)
+        assert post("one") == 429
+        other = pool.submit(post, "two")
+        assert entered.acquire(timeout=10)
+        leave.set()
+        assert [each.result(20) for each in (*slow, other)] == [200] * 4
+        assert post("one") == 200
 
 
 @pytest.mark.slow

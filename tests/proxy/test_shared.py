@@ -69,8 +69,10 @@ def test_metrics_count_by_fixed_words(api: Proxy) -> None:
     api.chat(MAIL)
     api.client.post("/v1/files")
     lines = api.client.get("/metrics").text.splitlines()
-    assert 'sanitizer_requests_total{endpoint="chat/completions",status="200"} 1.0' in lines
-    assert 'sanitizer_requests_total{endpoint="other",status="404"} 1.0' in lines
+    who = 'policy="identifiers",status="{}",tenant=""'
+    requests = 'sanitizer_requests_total{{endpoint="{}",{}}} 1.0'
+    assert requests.format("chat/completions", who.format(200)) in lines
+    assert requests.format("other", who.format(404)) in lines
     assert 'sanitizer_refusals_total{reason="endpoint"} 1.0' in lines
     assert "sanitizer_filter_seconds_count 1.0" in lines
     assert "sanitizer_epsilon_spent_total 0.0" in lines
@@ -89,7 +91,7 @@ def test_epsilon_spent_is_counted() -> None:
 
 def test_the_names_of_metrics_are_fixed_and_each_application_has_its_own() -> None:
     one, other = Metrics(), Metrics()
-    one.requests.labels("responses", "200").inc()
+    one.requests.labels("responses", "200", "ada", "strict").inc()
     families = {f.name: f.type for f in text_string_to_metric_families(one.text().decode())}
     assert families == {
         "sanitizer_requests": "counter",

@@ -224,6 +224,11 @@ def test_the_log_tells_who_and_how_much_and_no_text(proxy: Served) -> None:
     assert (sent["n_identifiers"], sent["charged"], sent["upstream"]) == (1, 0.0, "first")
     assert sent["trace"] == TRACE.split("-")[1]
     assert (refused["event"], refused["reason"]) == ("refused", "key")
+    assert refused["key"] == f"sha256:{digest_of('nobody-knows-this-key')[:16]}"
+    assert refused["address"] == "127.0.0.1"
+    metrics = proxy.api.client.get("/metrics").text
+    labels = 'endpoint="chat/completions",policy="identifiers",status="200",tenant="ada"'
+    assert f"sanitizer_requests_total{{{labels}}} 1.0" in metrics
     whole = (proxy.folder / "audit").read_text()
     assert not any(word in whole for word in (MAIL, "about-peter", "Hello", ADA, "nobody"))
 

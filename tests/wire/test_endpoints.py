@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -42,7 +43,8 @@ def test_what_is_treated_is_open_below_a_base_path(base: str, row: Endpoint) -> 
 def test_every_row_says_why_it_is_not_treated(row: Endpoint) -> None:
     assert (row.treatment == "treated") != bool(row.reason)
     if row.treatment == "refused":
-        for path in (f"/v1/{row.path}", f"/v1/{row.path}/responses"):
+        own = re.sub(r"\{\w+\}", "x_1", row.path)
+        for path in (f"/v1/{own}", f"/v1/{own}/responses"):
             with pytest.raises(RequestRefused, match=re.escape(row.reason)):
                 find_endpoint("POST", path)
 
@@ -80,6 +82,73 @@ def test_a_policy_opens_paths_for_reading() -> None:
             find_endpoint(method, path, ("/models", "", "/"))
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "client_version=0.98.0",
+        "limit=1000&after_id=model_1&beta=true",
+        "pageSize=50&pageToken=Ch9hYmM%3D",
+        "include%5B%5D=file_search_call.results&include[]=x",
+        "api-version=2024-10-21",
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/models/gpt-5", "/v1/responses/r_1", "/some"])
+def test_what_is_read_may_have_the_queries_of_lists(path: str, query: str) -> None:
+    assert find_endpoint("GET", f"{path}?{query}", ("/some",))[0].method == "GET"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "q=Peter",
+        "limit=Peter%20Quill",
+        "limit=1&user=peter",
+        "after=a+b",
+        "key=AIzaSyA",
+        "limit",
+        "&",
+        "limit=1;b=2",
+        "after=" + "x" * 201,
+    ],
+)
+def test_other_queries_are_refused(query: str) -> None:
+    with pytest.raises(RequestRefused, match="with this query"):
+        find_endpoint("GET", f"/v1/models?{query}")
+
+
+def test_a_query_holds_no_identifier() -> None:
+    with pytest.raises(RequestRefused, match="identifier"):
+        Filter(Sanitizer(policy="identifiers")).request(
+            "GET", "/v1/models?after=4111111111111111", {}, b""
+        )
+
+
+def test_tokens_of_a_response_are_counted_of_what_would_leave() -> None:
+    body = spelled({"model": "m", "input": "Write to anna@example.org.", "instructions": "Help."})
+    filtered = Filter(Sanitizer(policy="identifiers"))
+    exchange = filtered.request("POST", "/v1/responses/input_tokens", JSON, body)
+    assert b"anna" not in exchange.body
+    answer = b'{"object":"response.input_tokens","input_tokens":11}'
+    assert exchange.response(200, "application/json", answer) == answer
+    with pytest.raises(UpstreamError):
+        exchange.response(200, "application/json", b'{"output":[]}')
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/v1/responses/compact", "encrypted"),
+        ("/v1/messages/batches", "later"),
+        ("/v1/batches", "in a file"),
+        ("/v1beta/models/gemini-2.5-pro:streamGenerateContent", "alt=sse"),
+        ("/api/embed", "search"),
+    ],
+)
+def test_the_longest_row_says_why(path: str, says: str) -> None:
+    with pytest.raises(RequestRefused, match=says):
+        find_endpoint("POST", path)
+
+
 def test_what_is_read_passes_as_it_is() -> None:
     policy = replace(Policy.preset("identifiers"), wire=WireRules(endpoints=("/models",)))
     filtered = Filter(Sanitizer(policy=policy))
@@ -98,5 +167,20 @@ def test_websockets_are_refused() -> None:
         filtered.request(
             "POST", "/v1/responses", {**JSON, "upgrade": "WebSocket"}, b'{"input":"x"}'
         )
-    assert refused.value.reason == "endpoint"
+    assert (refused.value.reason, refused.value.status) == ("websocket", 426)
     filtered.request("POST", "/v1/chat/completions", {**JSON, "upgrade": "h2c"}, spelled(chat("x")))
+
+
+def test_the_page_has_the_table() -> None:
+    begin, end = "<!-- endpoints -->\n", "<!-- /endpoints -->"
+    page = Path("docs/proxy.md").read_text("utf-8").partition(begin)[2].partition(end)[0]
+    names = {"openai": "OpenAI", "anthropic": "Anthropic", "gemini": "Gemini", "ollama": "Ollama"}
+    rows = [
+        f"| {names[row.format]} | {row.method.replace('*', 'any')} | `{row.path}` "
+        f"| {row.treatment} | {row.reason} |"
+        for name in names
+        for row in ENDPOINTS
+        if row.format == name
+    ]
+    head = ["| API | method | path | what happens | why |", "|---|---|---|---|---|"]
+    assert page.splitlines() == [*head, *rows]

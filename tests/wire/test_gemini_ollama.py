@@ -213,7 +213,7 @@ def test_models_are_read_as_they_are(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/models/4111111111111111", "/v1/responses/x?include=y", "/v1/models/a/b"]
+    "path", ["/v1/models/4111111111111111", "/v1/responses/x?include_all=y", "/v1/models/a/b"]
 )
 def test_what_is_not_read(path: str) -> None:
     with pytest.raises(RequestRefused):
