@@ -327,6 +327,8 @@ class Conversation:
         may_leave = any(unit.needed for unit in private.units) and self._is_typed()
         if private.units:
             with self._tables.edit(self.conversation) as table:
+                if table.is_late:  # what stood for its things before is not known any more
+                    draws, may_leave = None, False
                 if policy.left:
                     private = leave(table, private, policy, may_leave)
                 if draws is not None:
@@ -469,6 +471,11 @@ class Conversation:
     def _text_key(self, message: Message) -> bytes:
         # Whatever its role: all of its previews were seen.
         return self._key("previews", "", "", message.text)
+
+    def note_chat(self, key: bytes, name: str) -> str:
+        """Keep the name of a chat under a key unless there is one; return the one that is kept."""
+        record = replace(answer_record(self.settings.policy), variant="chat")
+        return self.vault.put_first(key, SanitizedText(name, (), record), self.conversation).text
 
     def read_once(self) -> AbstractContextManager[None]:
         """Read the table of the conversation once in the block, as far as the vault can."""

@@ -365,7 +365,7 @@ class Api:
 
     async def _exchange(self, call: Call) -> None:
         begin = perf_counter()
-        exchange = await self.workers.run(len(call.body), lambda: self._filtered(call))
+        name, exchange = await self.workers.run(len(call.body), lambda: self._filtered(call))
         asked = perf_counter()
         self.metrics.times["filter"].observe(asked - begin)
         if exchange.record.charged:
@@ -379,17 +379,23 @@ class Api:
             streams = (
                 exchange.streams and begun.status < 300 and exchange.is_stream(begun.content_type)
             )
-            await (self._stream if streams else self._whole)(call, exchange, begun)
+            recorded = [*record_headers(exchange.record), (HEADER.encode(), name.encode())]
+            await (self._stream if streams else self._whole)(call, exchange, begun, recorded)
         finally:
             begun.close()
         self.metrics.times["request"].observe(perf_counter() - begin)
 
-    def _filtered(self, call: Call) -> Exchange:
-        exchange = call.caller.filter().request(call.method, call.path, call.headers, call.body)
-        self.callers.audit.sent(call.caller.who, call.headers, exchange.record)
-        return exchange
+    def _filtered(self, call: Call) -> tuple[str, Exchange]:
+        caller = call.caller
+        name, exchange = caller.conversations.exchange(
+            caller.holder, call.method, call.path, call.headers, call.body
+        )
+        self.callers.audit.sent(caller.who, call.headers, exchange.record)
+        return name, exchange
 
-    async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
+    async def _whole(
+        self, call: Call, exchange: Exchange, begun: UpstreamAnswer, recorded: Headers
+    ) -> None:
         body = await begun.whole()
         content_type, needs = begun.content_type, Counter[str]()
         if begun.status >= 300 and "json" not in content_type:
@@ -406,14 +412,16 @@ class Api:
                     Counter(need.kind for need in exchange.needs(body)),
                 ),
             )
-        shown = [*to_client(begun.headers), *_record_headers(call, exchange)]
+        shown = [*to_client(begun.headers), *recorded]
         if needs:
             told = ", ".join(f"{kind}={n}" for kind, n in sorted(needs.items()))
             shown.append((b"sanitizer-needs", told.encode()))
         headers = [(b"content-type", content_type.encode("latin-1")), *shown]
         await answer(call.send, begun.status, restored, headers)
 
-    async def _stream(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
+    async def _stream(
+        self, call: Call, exchange: Exchange, begun: UpstreamAnswer, recorded: Headers
+    ) -> None:
         """Pass events on as they arrive.
 
         The status has been sent by then, so a failure is told as the last event of the stream.
@@ -422,7 +430,7 @@ class Api:
             (b"content-type", exchange.stream_type.encode() + b"; charset=utf-8"),
             (b"cache-control", b"no-store"),
             *to_client(begun.headers),
-            *_record_headers(call, exchange),
+            *recorded,
         ]
         events = exchange.stream(begun.content_type)
         await call.send({"type": "http.response.start", "status": begun.status, "headers": headers})
@@ -479,7 +487,3 @@ class Api:
                 await call.send({"type": "http.response.body", "body": event})
         except TimeoutError:
             pass
-
-
-def _record_headers(call: Call, exchange: Exchange) -> Headers:
-    return [*record_headers(exchange.record), (HEADER.encode(), call.caller.conversation.encode())]

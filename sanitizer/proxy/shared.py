@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Generic, TypeVar
+from functools import partial
+from time import monotonic
+from typing import Generic, NamedTuple, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import Metric
 
-from sanitizer.errors import RequestRefused
+from sanitizer.errors import RequestRefused, VaultError
 from sanitizer.pipeline.sanitizer import Sanitizer
-from sanitizer.proxy.access import KEY_HEADERS
+from sanitizer.proxy.access import IDLE_HOURS, KEY_HEADERS
+from sanitizer.randomness import secret_key
+from sanitizer.storage.table import BEGUN, LATE
 from sanitizer.storage.vault import MemoryVault, message_key
-from sanitizer.wire.filter import Filter
+from sanitizer.wire.chats import Chat, said
+from sanitizer.wire.filter import Exchange, Filter
 from sanitizer.wire.headers import short_enough
+from sanitizer.wire.history import Note
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -27,6 +35,13 @@ Result = TypeVar("Result")
 HEADER = "sanitizer-conversation"
 """Header that names a conversation."""
 MAX_CONVERSATIONS = 10_000
+MAX_BEGUN = 16
+"""Turns of users before the first answer; where there are more, nothing is drawn."""
+_CHAT = "chat-"
+"""Beginning of the names that no header gave."""
+MAX_USED = 100_000
+"""Conversations of which a process knows when they were used; the others are forgotten."""
+log = logging.getLogger("sanitizer.proxy")
 _NAME = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -77,8 +92,35 @@ def conversation_in(headers: Mapping[str, str]) -> str | None:
     return wanted
 
 
+class Holder(NamedTuple):
+    """Whose a request is.
+
+    Attributes:
+        owner: end of the names of its conversations: a tenant, or a keyed hash of the API key.
+        key: tells the keys of one owner apart. named: by the header; "" if it was not sent.
+    """
+
+    owner: str
+    key: str = ""
+    named: str = ""
+
+    @property
+    def default(self) -> str:
+        """Name of the conversation of all requests that are no chat and name none."""
+        return "key" if self.owner else "default"
+
+    def name(self, chat: str) -> str:
+        """Return the full name of a conversation."""
+        return f"{chat}/{self.owner}" if self.owner else chat
+
+
 class Conversations:
-    """One Sanitizer and filter per conversation, of those used last. Safe for many threads.
+    """One Sanitizer and filter per conversation, and which one a request is of. Safe for threads.
+
+    A conversation ends when no request was of it for so long: then it is forgotten. A chat is found
+    by its whole history, answers included, never by what two users may have in common. If several
+    conversations have it, or none that still has its table, nothing is drawn or left in it from
+    then on: a second draw for one thing would cost its epsilon again.
 
     Args:
         key: key of the hashes that name conversations after API keys. With the same key, a
@@ -86,6 +128,9 @@ class Conversations:
         most: conversations kept here; originals and budgets of others are in vault and ledger.
         short: conversations are short and many, so that with one that is dropped its originals in
             memory must go: its answers keep their stand-ins.
+        idle: hours after which one ends; between one and two times that if others share the vault.
+        by_history: False: without a name, all requests with one key are one conversation.
+        kept: in place of an own store of `most`. clock: returns seconds.
     """
 
     def __init__(
@@ -94,30 +139,44 @@ class Conversations:
         key: bytes,
         most: int = MAX_CONVERSATIONS,
         short: bool = False,
+        *,
+        idle: float = IDLE_HOURS,
+        by_history: bool = True,
+        kept: LastUsed[str, tuple[Sanitizer, Filter]] | None = None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._sanitizer = sanitizer
+        self._sanitizer, self._vault = sanitizer, sanitizer.inner.vault
         self._key = key
-        self._kept: LastUsed[str, tuple[Sanitizer, Filter]] = LastUsed(most)
-        self._apart = short and isinstance(sanitizer.inner.vault, MemoryVault)
+        self._kept = LastUsed(most) if kept is None else kept
+        self._apart = short and isinstance(self._vault, MemoryVault)
+        self._idle, self._clock = idle * 3600, clock
+        self._reader = Filter(sanitizer)
+        # Texts of which each word is drawn would be drawn anew in each.
+        self._by_history = by_history and not sanitizer.policy.perturb
+        self._used: OrderedDict[str, tuple[float, int]] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def name(self, headers: Mapping[str, str]) -> str:
-        """Return the name of the conversation that a request belongs to.
-
-        With a `sanitizer-conversation` header: "NAME/HASH", or "NAME" if there is no API key.
-        Without the header: "key/HASH", or "default". HASH is the keyed hash of the API key: it
-        binds the name to its caller, so that whoever holds another key cannot see into the
-        conversation.
+    def holder(self, headers: Mapping[str, str]) -> Holder:
+        """Return whose a request is, by its API key; whoever holds another key sees nothing of it.
 
         Raises:
-            RequestRefused: the header holds no name.
+            RequestRefused: the header `sanitizer-conversation` holds no name.
         """
-        wanted = conversation_in(headers)
+        wanted = conversation_in(headers) or ""
         secrets = [headers.get("authorization", ""), headers.get("api-key", "")]
         secrets += [headers[name] for name in KEY_HEADERS[2:] if name in headers]
         if not any(secrets):
-            return wanted or "default"
-        holder = message_key(self._key, "api-key", *secrets).hex()[:32]
-        return f"{wanted}/{holder}" if wanted else f"key/{holder}"
+            return Holder("", named=wanted)
+        return Holder(message_key(self._key, "api-key", *secrets).hex()[:32], named=wanted)
+
+    def name(self, headers: Mapping[str, str]) -> str:
+        """Return the name of the conversation of a request that is no chat: "NAME/HASH".
+
+        "key/HASH" without a `sanitizer-conversation` header, "NAME" or "default" without a key.
+        Raises RequestRefused, as `holder`.
+        """
+        holder = self.holder(headers)
+        return holder.name(holder.named or holder.default)
 
     def of(self, name: str) -> tuple[Sanitizer, Filter]:
         """Return Sanitizer and filter of a conversation. Raises LedgerError, VaultError."""
@@ -127,7 +186,150 @@ class Conversations:
             derived = self._sanitizer.derive(conversation=name, vault=vault)
             return derived, Filter(derived)
 
+        self._end_idle(name)
         return self._kept.get(name, make)
+
+    def exchange(
+        self, holder: Holder, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[str, Exchange]:
+        """Return the name of a request's conversation, and what may be sent in place of it.
+
+        Raises:
+            SanitizerError: as `Filter.request`; LedgerError.
+        """
+        read = self._reader.read(method, path, headers, body)
+        chat = read.chat
+        if chat is None or not (holder.named or self._by_history):
+            name = holder.name(holder.named or holder.default)
+            return name, self.of(name)[1].release(read)
+        name, late = self._found(holder, chat)
+        draws = not (chat.goes_on or holder.named or late) and bool(self._sanitizer.policy.drawn)
+        is_known = draws and self._draw_again(holder, chat, name)
+        kept = partial(self._answered, holder, name, chat)
+        if read.endpoint.answer.endswith("number"):  # of tokens
+            kept = partial(lambda *_: None)
+        exchange = self.of(name)[1].release(read, kept, late)
+        if draws and not (is_known or self._is_first(holder, chat, name)):
+            # The same text was sent meanwhile, from another thread or replica: what was drawn for
+            # it there leaves here too, and what was drawn here never does.
+            return self.exchange(holder, method, path, headers, body)
+        return name, exchange
+
+    # ---- by what a chat is found ----
+
+    def _found(self, holder: Holder, chat: Chat) -> tuple[str, bool]:
+        """Return the name of a chat's conversation, and whether its table is late."""
+        if holder.named:
+            name = holder.name(holder.named)
+            return name, chat.goes_on and bool(self._is_late(name, LATE))
+        name = holder.name(_CHAT + secret_key()[:8].hex())
+        if not chat.goes_on:
+            return name, len(chat.turns) > MAX_BEGUN and bool(self._is_late(name, LATE))
+        there = self._digest(holder, "there", chat.kept_there) if chat.kept_there else b""
+        found = self._noted(there or self._digest(holder, "turns", *chat.turns[: chat.n_known]))
+        if found is not None and (late := self._is_late(found)) is not None:
+            return found, late
+        if found is None and not there:
+            # Known by its last answer alone, as in a window that slides, it gets a late table of
+            # its own, the same from turn to turn.
+            found = self._noted(self._digest(holder, "turns", chat.turns[chat.n_known - 1]))
+        if found is not None and not (there or self._is_late(found)):
+            name = holder.name(_CHAT + self._digest(holder, "late", found).hex()[:16])
+        elif found is not None and not there:
+            name = found
+        self._is_late(name, LATE)
+        if there:
+            self._note(there, name)
+        return name, True
+
+    def _is_late(self, name: str, mark: str = "") -> bool | None:
+        """Return whether a table is late; None if it is gone. One that is empty gets the mark."""
+        with self._vault.edit(name) as table:
+            if mark:
+                table.mark(mark)
+            return table.is_late if table.rows else None
+
+    def _answered(
+        self, holder: Holder, name: str, chat: Chat, notes: Sequence[Note], answer: str
+    ) -> None:
+        """Note by what the chat is found when it comes back with an answer."""
+        self._is_late(name, BEGUN)  # whatever is found has a table, or had one
+        if holder.named:
+            return
+        for words, values in () if chat.kept_there else said(notes):
+            turns = chat.answered(words, values)
+            for known in (turns, turns[-1:]):
+                self._note(self._digest(holder, "turns", *known), name)
+        if answer:
+            self._note(self._digest(holder, "there", answer), name)
+
+    def _note(self, key: bytes, name: str) -> None:
+        note = self.of(name)[0].inner.note_chat
+        if note(key, name) != name:
+            note(key + b"several", name)
+
+    def _noted(self, key: bytes) -> str | None:
+        """Return the only name that was noted under a key."""
+        found = self._vault.get(key)
+        return None if found is None or self._vault.get(key + b"several") else found.text
+
+    def _digest(self, holder: Holder, what: str, *of: str | Iterable[str]) -> bytes:
+        fields = [json.dumps(each) for each in (holder.owner, holder.key, what, *of)]
+        return message_key(self._vault.secret, "chat", *fields)
+
+    # ---- first requests: of one that is sent again nothing is drawn a second time ----
+
+    def _draw_again(self, holder: Holder, chat: Chat, name: str) -> bool:
+        """Give a new table what was drawn when its text was sent before; True if all of it was."""
+        for n in range(len(chat.turns), 0, -1):  # an API may have answered nothing to the first
+            found = self._vault.get(self._digest(holder, "first", chat.beside, *chat.turns[:n]))
+            if found is None:
+                continue
+            n_rows, _, before = found.text.partition(" ")
+            with self._vault.edit(before) as table:
+                drawn = [row for row in table.rows[: int(n_rows)] if row.epsilon]
+            with self._vault.edit(name) as table:
+                if drawn:
+                    table.make_room(len(drawn))
+                    for row in drawn:
+                        table.add(row)
+                else:
+                    table.mark(LATE)
+            return n == len(chat.turns)
+        return False
+
+    def _is_first(self, holder: Holder, chat: Chat, name: str) -> bool:
+        """Return True unless another conversation drew for the same text before."""
+        with self._vault.edit(name) as table:
+            drawn = f"{len(table.rows)} {name}" if table.drawn else ""
+        key = self._digest(holder, "first", chat.beside, *chat.turns)
+        return not drawn or self.of(name)[0].inner.note_chat(key, drawn) == drawn
+
+    # ---- the end ----
+
+    def _end_idle(self, name: str) -> None:
+        """Note that a conversation is used, and forget the one that was not for longest.
+
+        Another process may have used it: then answers were added, and it stays once more.
+        """
+        now = self._clock()
+        with self._lock:
+            self._used.pop(name, None)
+            self._used[name] = now, -1
+            oldest, (used, n_before) = next(iter(self._used.items()))
+            if now - used < self._idle and len(self._used) <= MAX_USED:
+                return
+            del self._used[oldest]
+        n_turns = self._sanitizer.derive(conversation=oldest).inner.n_turns()
+        if n_turns != n_before and len(self._used) < MAX_USED:
+            with self._lock:
+                self._used.setdefault(oldest, (now, n_turns))
+            return
+        self._kept.drop(lambda each: each == oldest)
+        try:
+            self._vault.forget(oldest, final=oldest.startswith(_CHAT))
+        except VaultError as error:
+            log.warning("an idle conversation was not forgotten: %s", error)
 
 
 class Workers:

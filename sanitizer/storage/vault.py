@@ -9,9 +9,10 @@ from __future__ import annotations
 import hmac
 import threading
 from abc import ABC, abstractmethod
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
@@ -26,6 +27,8 @@ MAX_CHARS = 50_000_000
 """Characters of all messages together that a MemoryVault keeps, about 100 MB."""
 NUMBERING = ("apart", "from 1")
 """How the placeholders of a conversation are numbered; see `MemoryVault`."""
+KEPT_APART = ("answer", "chat")
+"""Variants of the records of texts that are no messages: of an API, and by what a chat is found."""
 _FIRST_TAG = 10_000
 
 
@@ -84,6 +87,17 @@ class Vault(ABC):
         """Return form -> class of those forms that are things already. Raises VaultError."""
         with self.edit(conversation) as table:
             return table.kinds(forms)
+
+    def forget(self, conversation: str, *, final: bool = False) -> None:
+        """Remove what is kept of a conversation; what it released is not restored any more.
+
+        Args:
+            final: no other conversation will have its name, so that its numbers may come again.
+
+        Raises:
+            VaultError: not writable, or this vault cannot forget.
+        """
+        raise VaultError(f"{type(self).__name__} cannot forget a conversation")
 
     def scratch(self, conversation: str) -> MemoryVault:
         """Return a vault with a copy of one table, for what never leaves. Raises VaultError."""
@@ -159,7 +173,8 @@ class MemoryVault(Vault):
     ) -> None:
         check_settings(max_messages, max_entries, numbers)
         self._max_entries = max_entries
-        self._messages, self._answers = _Messages(max_messages), _Messages(max_messages)
+        # Each kind has room of its own: an API that writes much pushes out nothing else.
+        self._rooms: defaultdict[str, _Messages] = defaultdict(partial(_Messages, max_messages))
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
         self._n_entries = 0
         self._floor = 0
@@ -169,14 +184,15 @@ class MemoryVault(Vault):
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
-            return self._messages.get(key) or self._answers.get(key)
+            found = (room.get(key) for room in self._rooms.values())
+            return next((each for each in found if each is not None), None)
 
     def put_first(
         self, key: bytes, result: SanitizedText, conversation: str | None = None
     ) -> SanitizedText:
         with self._lock:
-            is_answer = result.record.variant == "answer"
-            return (self._answers if is_answer else self._messages).put_first(key, result)
+            variant = result.record.variant
+            return self._rooms[variant if variant in KEPT_APART else ""].put_first(key, result)
 
     @contextmanager
     def edit(self, conversation: str) -> Iterator[Entries]:
@@ -206,10 +222,19 @@ class MemoryVault(Vault):
             )
         # This one is the last, and never reached: the others would be gone, and it has room.
         while self._n_entries + len(entries.rows) - n_before + n > self._max_entries:
-            _, gone = self._conversations.popitem(last=False)
-            self._n_entries -= len(gone.rows)
-            self._floor = max(self._floor, gone.floor_without())
+            self._drop(next(iter(self._conversations)))
         entries.floor = self._floor
+
+    def forget(self, conversation: str, *, final: bool = False) -> None:
+        """Remove a conversation's identifiers; texts are forgotten as they are not used."""
+        with self._lock:
+            if conversation in self._conversations:
+                self._drop(conversation, final)
+
+    def _drop(self, conversation: str, final: bool = False) -> None:
+        gone = self._conversations.pop(conversation)
+        self._n_entries -= len(gone.rows)
+        self._floor = self._floor if final else max(self._floor, gone.floor_without())
 
     def _empty(self, conversation: str) -> Entries:
         return Entries(tag=tag_of(self.secret, conversation) if self._apart else 0)
@@ -222,7 +247,8 @@ class MemoryVault(Vault):
         return vault
 
     def __repr__(self) -> str:
-        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
+        n = len(self._rooms[""])
+        return f"MemoryVault({n} messages, {self._n_entries} identifiers)"
 
 
 def tag_of(secret: bytes, conversation: str) -> int:

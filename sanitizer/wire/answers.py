@@ -35,6 +35,8 @@ from sanitizer.wire.json_text import SpelledNumber, TextPath, TextSlot, dumps, i
 from sanitizer.wire.shapes import JsonShape, answer_shape, shapes
 from sanitizer.wire.walker import ARGUMENTS_ROLE, Walker
 
+Kept = Callable[[Sequence[Note], str], None]
+"""Called with the texts of an answer that was kept, and the name that the API gave it."""
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
 """Returns a copy of an answer's object with something of the caller's in it."""
 
@@ -167,6 +169,7 @@ class Asked:
         prompts: what the user said: the extractor writes what the assistant says for the last one.
         n_turns: turns that were known then; see `Passage`.
         texts: restorer of plain text; made from the table as it is when the answer comes, if None.
+        kept: called once the answer is kept.
     """
 
     in_json: bool = False
@@ -176,6 +179,7 @@ class Asked:
     prompts: tuple[SanitizedText, ...] = ()
     n_turns: int | None = None
     texts: Restorer | None = None
+    kept: Kept = lambda notes, name: None
 
 
 class Restoration:
@@ -185,13 +189,14 @@ class Restoration:
         asked: what the request tells.
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
         tellings: of the answer.
+        name: that the API gave the answer; "" if it can't be asked for by it.
     """
 
     def __init__(self, sanitizer: Sanitizer, asked: Asked) -> None:
         self.asked = asked
         self._sanitizer = sanitizer
         self.keeps = sanitizer.policy.wire.keeps
-        self.tellings = Tellings()
+        self.tellings, self.name = Tellings(), ""
         self._said: dict[TextPath, Callable[[], Note]] = {}
         self._passages: dict[tuple[str, str, str], Passage] = {}
         self._kept: set[Passage] = set()
@@ -267,6 +272,8 @@ class Restoration:
         if passages:
             self._sanitizer.inner.remember(passages)
             self._kept.update(passages)
+        if last:
+            self.asked.kept([note() for note in list(self._said.values())], self.name)
 
     def _so_far(self, last: bool = True) -> list[Passage]:
         """Return all that was noted, whole messages besides their parts if it is the last time."""
@@ -429,6 +436,7 @@ def restored_body(
     if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
     telling = "" if endpoint.name in _SPOKEN else None
+    restoration.name = str(document.get("id", "")) if endpoint.name == "responses" else ""
     restored = restoration.document(answer_shape(endpoint), document, telling)
     stamped = restored if stamp is None else stamp(restored)
     written = body if stamped is document else dumps(stamped)

@@ -17,6 +17,7 @@ from sanitizer.answers.restorer import Restorer
 from sanitizer.pipeline.answering import pieces_of
 from sanitizer.pipeline.response_memory import Passage, Resent, declared
 from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.pipeline.surrogates import APART
 from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
 from sanitizer.wire.walker import ARGUMENTS_ROLE, ArgumentsText, Walker
 
@@ -146,6 +147,20 @@ def recognize(walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> 
     walker.slots = [slot for slot in walker.slots if slot.declared is not None]
     walker.numbers = [slot for slot in walker.numbers if slot.declared is not None]
     return sanitizer.inner.n_turns(reads=False)
+
+
+def set_apart(walker: Walker, roles: Collection[str]) -> None:
+    """Let no text that the API may have written be compared with the table.
+
+    Called for a history whose answers are not known: a guess in it would be confirmed.
+
+    Args:
+        walker: of a request, after `recognize`. roles: those that the policy treats otherwise.
+    """
+    called = [slot for call in walker.arguments for _, slot in call.leaves]
+    for slot in [*(_messages(walker) if "assistant" not in roles else ()), *called]:
+        if slot is not None and not slot.declared:
+            slot.role = APART
 
 
 def _messages(walker: Walker) -> list[TextSlot]:

@@ -235,6 +235,8 @@ class EventFeed(Events):
                 role="assistant" if kind.removesuffix(".done") in _TEXTS else "",
                 agree=lambda slots: self._agree(event, slots),
             )
+        if isinstance(response := event.get("response"), dict):
+            self._restoration.name = str(response.get("id", ""))
         if kind in _FINAL:
             self._restoration.settle()
         return before, self._counted(restored) if self._inserted else restored
