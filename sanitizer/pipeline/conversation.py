@@ -474,7 +474,7 @@ class Conversation:
 
     def note_chat(self, key: bytes, name: str) -> str:
         """Keep the name of a chat under a key unless there is one; return the one that is kept."""
-        record = replace(answer_record(self.settings.policy), variant="chat")
+        record = answer_record(self.settings.policy)
         return self.vault.put_first(key, SanitizedText(name, (), record), self.conversation).text
 
     def read_once(self) -> AbstractContextManager[None]:

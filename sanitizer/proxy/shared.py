@@ -205,9 +205,8 @@ class Conversations:
         name, late = self._found(holder, chat)
         draws = not (chat.goes_on or holder.named or late) and bool(self._sanitizer.policy.drawn)
         is_known = draws and self._draw_again(holder, chat, name)
-        kept = partial(self._answered, holder, name, chat)
-        if read.endpoint.answer.endswith("number"):  # of tokens
-            kept = partial(lambda *_: None)
+        is_counted = read.endpoint.answer.endswith("number")  # of tokens
+        kept = None if is_counted else partial(self._answered, holder, name, chat)
         exchange = self.of(name)[1].release(read, kept, late)
         if draws and not (is_known or self._is_first(holder, chat, name)):
             # The same text was sent meanwhile, from another thread or replica: what was drawn for
@@ -233,13 +232,12 @@ class Conversations:
             # Known by its last answer alone, as in a window that slides, it gets a late table of
             # its own, the same from turn to turn.
             found = self._noted(self._digest(holder, "turns", chat.turns[chat.n_known - 1]))
-        if found is not None and not (there or self._is_late(found)):
-            name = holder.name(_CHAT + self._digest(holder, "late", found).hex()[:16])
-        elif found is not None and not there:
-            name = found
+        if found is not None and self._is_late(found):
+            return found, True
+        if found is not None or there:
+            later = self._digest(holder, "late", found or there.hex())
+            name = holder.name(_CHAT + later.hex()[:16])
         self._is_late(name, LATE)
-        if there:
-            self._note(there, name)
         return name, True
 
     def _is_late(self, name: str, mark: str = "") -> bool | None:

@@ -26,7 +26,6 @@ from sanitizer.storage.sealing import decoded, derived_keys, dumped, encoded, ke
 from sanitizer.storage.store import VAULT, Rows, SqliteStore
 from sanitizer.storage.table import Cache, Entries, Row
 from sanitizer.storage.vault import (
-    KEPT_APART,
     MAX_ENTRIES,
     MAX_MESSAGES,
     Vault,
@@ -130,7 +129,7 @@ class StoredVault(Vault):
         """
         message_id = self._store.mac("message", key)
         owner = b"" if conversation is None else self._id(conversation)
-        is_answer = result.record.variant in KEPT_APART
+        is_answer = result.record.variant == "answer"
         if is_answer:
             owner = self._store.mac("answers", owner)
         # Nothing is charged for an answer: a statement may be a transaction of its own.

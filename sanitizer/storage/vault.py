@@ -9,10 +9,9 @@ from __future__ import annotations
 import hmac
 import threading
 from abc import ABC, abstractmethod
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
@@ -27,8 +26,6 @@ MAX_CHARS = 50_000_000
 """Characters of all messages together that a MemoryVault keeps, about 100 MB."""
 NUMBERING = ("apart", "from 1")
 """How the placeholders of a conversation are numbered; see `MemoryVault`."""
-KEPT_APART = ("answer", "chat")
-"""Variants of the records of texts that are no messages: of an API, and by what a chat is found."""
 _FIRST_TAG = 10_000
 
 
@@ -145,7 +142,8 @@ class MemoryVault(Vault):
 
     Args:
         max_messages: at least 1; the message not used for longest is forgotten first. The same when
-            all messages together have more than 50 million characters. Answers: as many again.
+            all messages together have more than 50 million characters. Answers, and what chats are
+            found by: four times as many, and as many characters again.
         max_entries: forms of things kept in all, at least 1. The conversation not used for longest
             is forgotten first, as a whole; what it drew would be drawn, and charged, anew. A single
             conversation that is full refuses new things. Numbers are never used again, so that what
@@ -173,8 +171,8 @@ class MemoryVault(Vault):
     ) -> None:
         check_settings(max_messages, max_entries, numbers)
         self._max_entries = max_entries
-        # Each kind has room of its own: an API that writes much pushes out nothing else.
-        self._rooms: defaultdict[str, _Messages] = defaultdict(partial(_Messages, max_messages))
+        # Each answer comes with what its chat is found by.
+        self._messages, self._answers = _Messages(max_messages), _Messages(4 * max_messages)
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
         self._n_entries = 0
         self._floor = 0
@@ -184,15 +182,14 @@ class MemoryVault(Vault):
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
-            found = (room.get(key) for room in self._rooms.values())
-            return next((each for each in found if each is not None), None)
+            return self._messages.get(key) or self._answers.get(key)
 
     def put_first(
         self, key: bytes, result: SanitizedText, conversation: str | None = None
     ) -> SanitizedText:
         with self._lock:
-            variant = result.record.variant
-            return self._rooms[variant if variant in KEPT_APART else ""].put_first(key, result)
+            is_answer = result.record.variant == "answer"
+            return (self._answers if is_answer else self._messages).put_first(key, result)
 
     @contextmanager
     def edit(self, conversation: str) -> Iterator[Entries]:
@@ -247,8 +244,7 @@ class MemoryVault(Vault):
         return vault
 
     def __repr__(self) -> str:
-        n = len(self._rooms[""])
-        return f"MemoryVault({n} messages, {self._n_entries} identifiers)"
+        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
 
 
 def tag_of(secret: bytes, conversation: str) -> int:

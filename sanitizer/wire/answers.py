@@ -179,7 +179,7 @@ class Asked:
     prompts: tuple[SanitizedText, ...] = ()
     n_turns: int | None = None
     texts: Restorer | None = None
-    kept: Kept = lambda notes, name: None
+    kept: Kept | None = None
 
 
 class Restoration:
@@ -272,7 +272,7 @@ class Restoration:
         if passages:
             self._sanitizer.inner.remember(passages)
             self._kept.update(passages)
-        if last:
+        if last and self.asked.kept is not None:
             self.asked.kept([note() for note in list(self._said.values())], self.name)
 
     def _so_far(self, last: bool = True) -> list[Passage]:

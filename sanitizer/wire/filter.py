@@ -240,9 +240,7 @@ class Filter:
         found = walker.walk(request_shape(endpoint), document)
         return Read(endpoint, document, found, walker, chat_of(endpoint, document, walker))
 
-    def release(
-        self, read: Read, kept: Kept = lambda notes, name: None, late: bool = False
-    ) -> Exchange:
+    def release(self, read: Read, kept: Kept | None = None, late: bool = False) -> Exchange:
         """Return what may be sent in place of a request, with what restores its answer.
 
         Args:
@@ -261,7 +259,7 @@ class Filter:
         with self._sanitizer.inner.read_once():
             return self._released(read, kept, late)
 
-    def _released(self, read: Read, kept: Kept, late: bool) -> Exchange:
+    def _released(self, read: Read, kept: Kept | None, late: bool) -> Exchange:
         policy, sanitizer = self._policy, self._sanitizer
         endpoint, document, found, walker, _ = read
         before = places(walker)
