@@ -35,7 +35,15 @@ from sanitizer.pipeline.record import (
     plain_record,
 )
 from sanitizer.pipeline.response_memory import ResponseMemory
-from sanitizer.pipeline.surrogates import APART, KnownIdentifiers, again, count_draws, surrogates
+from sanitizer.pipeline.surrogates import (
+    APART,
+    UNKNOWN,
+    KnownIdentifiers,
+    again,
+    count_draws,
+    surrogates,
+    without_number,
+)
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import Record, SanitizedText
 from sanitizer.storage.budget import Charges
@@ -96,7 +104,7 @@ class Conversation:
 
     Attributes:
         answers: what comes back.
-        remember, watch, unwatch, align, n_turns, restored_in: of `ResponseMemory`, for this
+        remember, watch, unwatch, align, follow, n_turns, restored_in: of `ResponseMemory`, for this
             conversation. class_draws: returns what draws within classes; raises ModelError.
     """
 
@@ -122,6 +130,7 @@ class Conversation:
         self.watch = partial(responses.watch, conversation)
         self.unwatch = partial(responses.unwatch, conversation)
         self.align = partial(responses.align, conversation)
+        self.follow = partial(responses.follow, conversation)
         self.n_turns = partial(responses.n_turns, conversation)
         self.restored_in = partial(responses.restored, conversation)
         # What is looked at while somebody types is numbered apart: numbers tell how often.
@@ -322,10 +331,13 @@ class Conversation:
         pieces = self.models().pieces if settings.policy.perturb else None
         policy, mechanism = settings.policy, settings.mechanism
         place = APART if role == APART else ""
-        n_new, values = 0, []
+        n_new = 0
+        values: list[str | None] = []
         decided: Sequence[Row] = ()
         may_leave = any(unit.needed for unit in private.units) and self._is_typed()
-        if private.units:
+        if role == UNKNOWN:
+            values = [without_number(unit) for unit in private.units]
+        elif private.units:
             with self._tables.edit(self.conversation) as table:
                 if table.is_late:  # what stood for its things before is not known any more
                     draws, may_leave = None, False

@@ -37,8 +37,10 @@ HEADER = "sanitizer-conversation"
 MAX_CONVERSATIONS = 10_000
 MAX_BEGUN = 16
 """Turns of users before the first answer; where there are more, nothing is drawn."""
+MAX_LOOKED_UP = 100
+"""Latest turns of a late chat whose answers are looked for in other conversations."""
 _CHAT = "chat-"
-"""Beginning of the names that no header gave."""
+"""Beginning of the names of chats that no header named, each of which is given once."""
 MAX_USED = 100_000
 """Conversations of which a process knows when they were used; the others are forgotten."""
 log = logging.getLogger("sanitizer.proxy")
@@ -151,8 +153,7 @@ class Conversations:
         self._apart = short and isinstance(self._vault, MemoryVault)
         self._idle, self._clock = idle * 3600, clock
         self._reader = Filter(sanitizer)
-        # Texts of which each word is drawn would be drawn anew in each.
-        self._by_history = by_history and not sanitizer.policy.perturb
+        self._by_history, self._perturbs = by_history, sanitizer.policy.perturb
         self._used: OrderedDict[str, tuple[float, int]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -199,15 +200,19 @@ class Conversations:
         """
         read = self._reader.read(method, path, headers, body)
         chat = read.chat
-        if chat is None or not (holder.named or self._by_history):
+        # Texts of which each word is drawn would be drawn anew in each conversation.
+        if chat is None or self._perturbs or not (holder.named or self._by_history):
             name = holder.name(holder.named or holder.default)
             return name, self.of(name)[1].release(read)
-        name, late = self._found(holder, chat)
-        draws = not (chat.goes_on or holder.named or late) and bool(self._sanitizer.policy.drawn)
+        if holder.named.startswith(_CHAT) and self._is_late(holder.name(holder.named)) is None:
+            holder = holder._replace(named="")  # it has ended, and its numbers are not used again
+        name, others = self._found(holder, chat)
+        is_first = not chat.goes_on and not holder.named and others is None
+        draws = is_first and bool(self._sanitizer.policy.drawn)
         is_known = draws and self._draw_again(holder, chat, name)
         is_counted = read.endpoint.answer.endswith("number")  # of tokens
         kept = None if is_counted else partial(self._answered, holder, name, chat)
-        exchange = self.of(name)[1].release(read, kept, late)
+        exchange = self.of(name)[1].release(read, kept, others)
         if draws and not (is_known or self._is_first(holder, chat, name)):
             # The same text was sent meanwhile, from another thread or replica: what was drawn for
             # it there leaves here too, and what was drawn here never does.
@@ -216,32 +221,50 @@ class Conversations:
 
     # ---- by what a chat is found ----
 
-    def _found(self, holder: Holder, chat: Chat) -> tuple[str, bool]:
-        """Return the name of a chat's conversation, and whether its table is late."""
+    def _found(self, holder: Holder, chat: Chat) -> tuple[str, list[str] | None]:
+        """Return the name of a chat's conversation, and where a late one had its answers before."""
         if holder.named:
             name = holder.name(holder.named)
-            return name, chat.goes_on and bool(self._is_late(name, LATE))
+            late = self._is_late(name)
+            if late is None and chat.goes_on:
+                late = self._is_late(name, LATE)
+            return name, [] if late else None
         name = holder.name(_CHAT + secret_key()[:8].hex())
-        if not chat.goes_on:
-            return name, len(chat.turns) > MAX_BEGUN and bool(self._is_late(name, LATE))
+        if not chat.goes_on and len(chat.turns) <= MAX_BEGUN:
+            return name, None
         there = self._digest(holder, "there", chat.kept_there) if chat.kept_there else b""
         found = self._noted(there or self._digest(holder, "turns", *chat.turns[: chat.n_known]))
         if found is not None and (late := self._is_late(found)) is not None:
-            return found, late
-        if found is None and not there:
-            # Known by its last answer alone, as in a window that slides, it gets a late table of
-            # its own, the same from turn to turn.
-            found = self._noted(self._digest(holder, "turns", chat.turns[chat.n_known - 1]))
-        if found is not None and self._is_late(found):
-            return found, True
+            return found, [] if late else None
+        if found is None and chat.n_known and not there:
+            # Known by its last answer alone, as in a window that slides: what stands for a thing
+            # goes on to, and what the API wrote is recognized, but nothing more is drawn.
+            last = self._noted(self._digest(holder, "turns", chat.turns[chat.n_known - 1]))
+            if last is not None and self._is_late(last) is not None:
+                self._is_late(last, LATE)
+                return last, []
         if found is not None or there:
             later = self._digest(holder, "late", found or there.hex())
-            name = holder.name(_CHAT + later.hex()[:16])
+            name = holder.name(f"late-{later.hex()[:16]}")
+        had = self._had(holder, chat) if self._is_late(name) is None else []
         self._is_late(name, LATE)
-        return name, True
+        return name, had
+
+    def _had(self, holder: Holder, chat: Chat) -> list[str]:
+        """Return conversations in which the answers of a late chat were given, as far as known.
+
+        So an API is told nothing by chats that it made alike, or by a table that is gone.
+        """
+        turns = chat.turns[: chat.n_known]
+        said = [(turn,) for turn in turns[-MAX_LOOKED_UP:] if turn.who == "assistant"]
+        for known in ([turns], said):
+            keys = dict.fromkeys(self._digest(holder, "turns", *each) for each in known)
+            if found := [each.text for each in map(self._vault.get, keys) if each is not None]:
+                return list(dict.fromkeys(found))
+        return []
 
     def _is_late(self, name: str, mark: str = "") -> bool | None:
-        """Return whether a table is late; None if it is gone. One that is empty gets the mark."""
+        """Return whether a table is late, now that it has a mark; None if it is gone."""
         with self._vault.edit(name) as table:
             if mark:
                 table.mark(mark)

@@ -31,8 +31,8 @@ NATURAL = ("PERSON", "PLACE", "ORGANIZATION")
 LEFT, RELEASED, REFUSED = "left", "released", "refused"
 """Places of the rows of things that left as they are; of what an API asked for, as was decided."""
 BEGUN, LATE = "begun", "late"
-"""Places of the rows that mark a table: it belongs to a chat that was answered; to one that came
-back without its table, in which nothing is drawn or left from then on."""
+"""Places of the rows that mark a table: of a chat that was answered; of one that came back without
+its table, or with another history, in which nothing is drawn or left from then on."""
 _PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_([1-9][0-9]{4})(?=_))?(?:_[0-9]+){1,3})>")
 
 
@@ -216,7 +216,7 @@ class Entries:
         parts: word of a person's name -> the key of the only person with it, None if several have.
         left: key -> class of the things that left as they are; "AGE" for an age.
         decided: key of a message -> what an answer to it asked for, RELEASED or REFUSED.
-        is_late: the chat came back without the table that it had.
+        is_late: marked so.
         tag: number before those of placeholders that no other conversation has; 0 for none.
         floor: numbers up to it may be in use by conversations that were forgotten.
         used: released value -> original of what this edit found and assigned.
@@ -392,8 +392,8 @@ class Entries:
             self.add(Row(*wanted[:3], LEFT, wanted.original, 0.0))
 
     def mark(self, place: str) -> None:
-        """Mark a table that is empty as BEGUN or LATE; raise VaultError if the vault is full."""
-        if not self.rows:
+        """Mark a table as LATE, or an empty one as BEGUN; raise VaultError if the vault is full."""
+        if not self.rows or (place == LATE and not self.is_late):
             self.make_room(1)
             self.add(Row("TEXT", "", "", place, "", 0.0))
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sanitizer.wire.endpoints import Endpoint
 from sanitizer.wire.history import CALL_ROLE, INPUT_ROLE, WHOLE_ROLE, Note
 from sanitizer.wire.json_text import spelled_leaves
-from sanitizer.wire.walker import ARGUMENTS_ROLE, VALUE_ROLE, Walker, speaker
+from sanitizer.wire.walker import ARGUMENTS_ROLE, VALUE_ROLE, Walker, is_json, speaker
 
 _API = "assistant"
 _KEPT_THERE = ("previous_response_id", "conversation")
@@ -101,8 +101,10 @@ def said(notes: Iterable[Note]) -> Iterator[tuple[str, str]]:
     told = defaultdict(lambda: defaultdict(list))
     for note in sorted(notes, key=lambda note: note.at):
         if note.role in (ARGUMENTS_ROLE, INPUT_ROLE):
-            found = spelled_leaves(note.shown)
-            strings = [value for value, _, kind in found if kind == "string"]
+            strings = [note.shown]
+            if is_json(note.shown):
+                found = spelled_leaves(note.shown)
+                strings = [value for value, _, kind in found if kind == "string"]
             told[note.choice, True][note.telling] += strings
         elif note.role in (_API, WHOLE_ROLE, CALL_ROLE) and not note.aside:
             told[note.choice, False][note.telling].append(note.shown)

@@ -240,14 +240,16 @@ class Filter:
         found = walker.walk(request_shape(endpoint), document)
         return Read(endpoint, document, found, walker, chat_of(endpoint, document, walker))
 
-    def release(self, read: Read, kept: Kept | None = None, late: bool = False) -> Exchange:
+    def release(
+        self, read: Read, kept: Kept | None = None, others: Sequence[str] | None = None
+    ) -> Exchange:
         """Return what may be sent in place of a request, with what restores its answer.
 
         Args:
             read: by a filter of the same policy; released once.
             kept: called with the texts of its answer, once they are kept, and the answer's name.
-            late: the answers in its history are not all known, so that what the API wrote of it is
-                not compared with the table.
+            others: of a late conversation: those that may have had its answers, if it is new. What
+                the API may have written, and is not known, gets placeholders without numbers.
 
         Raises:
             SanitizerError: as `request`.
@@ -257,15 +259,15 @@ class Filter:
             sanitizer, asked = self._sanitizer, Asked(kept=kept)
             return Exchange(b"", record, False, (), (), read.endpoint, sanitizer, asked)
         with self._sanitizer.inner.read_once():
-            return self._released(read, kept, late)
+            return self._released(read, kept, others)
 
-    def _released(self, read: Read, kept: Kept | None, late: bool) -> Exchange:
+    def _released(self, read: Read, kept: Kept | None, others: Sequence[str] | None) -> Exchange:
         policy, sanitizer = self._policy, self._sanitizer
         endpoint, document, found, walker, _ = read
         before = places(walker)
         in_pieces = endpoint.format == "gemini" and _comes_in_pieces(document)
-        n_turns = recognize(walker, sanitizer, in_pieces)
-        if late:
+        n_turns = recognize(walker, sanitizer, in_pieces, others or ())
+        if others is not None:
             set_apart(walker, policy.roles)
         check_joins(walker.slots)
         typed = [slot.text for slot in walker.slots if (slot.role, slot.kind) == ("user", "text")]

@@ -369,7 +369,7 @@ class Walker:
 
         No answer is like them, so they are not compared with one, but for texts of the assistant.
         """
-        if self._answer or not _is_json(text):
+        if self._answer or not is_json(text):
             return self.walk(rule, text, role)
         if rule is not TEXT or role == "assistant":
             found = self.walk(rule, text, role)
@@ -416,7 +416,7 @@ class Walker:
         return written
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
     """Return True if a text is a document that all readers take alike."""
     try:
         loads(text)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from sanitizer import Sanitizer
 from sanitizer.proxy.shared import Conversations, Holder
@@ -21,6 +23,7 @@ from sanitizer.wire.filter import Exchange
 from tests.conftest import Told
 from tests.proxy.servers import JSON, MAIL
 from tests.storage.postgres_server import postgres_server
+from tests.wire.test_transcripts import SECRETS, TURNS, Application, Turn, same
 
 Json = dict[str, Any]
 KEY = b"k" * 32
@@ -176,6 +179,17 @@ def test_a_name_comes_first() -> None:
     assert named.say("Go on") == "case-7/me"
 
 
+def test_the_name_that_the_proxy_gave_may_be_sent_as_long_as_it_lasts() -> None:
+    vault = MemoryVault()
+    app = App(by_identifiers(vault))
+    first = app.say(f"Mail {MAIL}")
+    named = App(app.conversations, Holder("me", named=first.partition("/")[0]))
+    assert named.say("Who?", lambda _: "<EMAIL_1>") == first
+    assert named.messages[-1]["content"] == MAIL
+    vault.forget(first, final=True)
+    assert named.say("Who?") != first
+
+
 # ---- first requests ----
 
 
@@ -276,21 +290,21 @@ def test_what_an_api_may_have_written_in_it_is_not_compared() -> None:
         ]
         app.say("Yes")
         said = [each["content"] for each in json.loads(app.sent)["messages"]]
-        assert said[1] == "Is it <EMAIL_2>?"
+        assert said[1] == "Is it <EMAIL>?"
         assert "<EMAIL_1>" in said[0]
 
 
-def test_a_window_that_slides_stays_in_one_late_conversation(guarded: Sanitizer) -> None:
-    app = App(conversations(guarded))
+def test_a_window_that_slides_keeps_its_table_and_draws_nothing_more(guarded: Sanitizer) -> None:
+    app, before = App(conversations(guarded)), guarded.spent
     first = app.say(ILL, "Answer 0.")
-    names = set()
-    for i in range(1, 6):
+    told = drawn(app.sent)
+    app.say("So?", "Answer 1.")
+    for i in range(2, 6):
         app.messages = app.messages[-2:]
-        names.add(app.say(f"My aunt has asthma, she says {i}.", f"Answer {i}."))
-        assert "<CONDITION_" in app.sent or i == 1
-    # The first is known as a whole, and the others by their last answers.
-    assert first in names
-    assert len(names) == 2
+        assert app.say(f"{ILL} My aunt has asthma.", f"Answer {i}.") == first
+        assert drawn(app.sent) == told
+        assert "<CONDITION_2>" in app.sent
+    assert guarded.spent - before == 5.0
 
 
 def test_once_its_table_is_gone_it_is_late(guarded: Sanitizer) -> None:
@@ -315,6 +329,57 @@ def test_a_named_conversation_without_a_table_is_late_too(guarded: Sanitizer) ->
     vault.forget(app.name)
     app.say("And?")
     assert drawn(app.sent).startswith("<CONDITION_")
+
+
+@dataclass
+class Chats(Application):
+    """A chat of the proxy, whose answers an API chooses.
+
+    Attributes:
+        twin: two chats are led alike, so that none is found. window: turns that are sent at most.
+        forgets: the proxy loses every table between two requests.
+    """
+
+    twin: bool = False
+    window: int = 0
+    forgets: bool = False
+    conversations: Conversations | None = None
+    names: set[str] = field(default_factory=set)
+
+    def _filter(self) -> Any:
+        if self.conversations is None:
+            self.conversations = by_identifiers(self.vault())
+            if self.twin:
+                replace(self, twin=False, sent=[]).run(self.turns)
+        return self
+
+    def run(self, turns: Sequence[Turn]) -> list[bytes]:
+        self.turns = turns
+        return super().run(turns)
+
+    def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Exchange:
+        assert self.conversations is not None
+        for name in self.names if self.forgets else ():
+            self.conversations._vault.forget(name)
+        given = json.loads(body)
+        given["messages"] = given["messages"][-self.window :]
+        raw = json.dumps(given).encode()
+        name, exchange = self.conversations.exchange(ME, method, path, headers, raw)
+        self.names.add(name)
+        return exchange
+
+
+@pytest.mark.parametrize("how", ["twin", "window", "forgets", "examples"])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(turns=TURNS, streams=st.booleans())
+@example([Turn(f"<SSN_1> {SECRETS[1]}"), Turn(f"{SECRETS[1]} <SSN_1>")], False)
+@example([Turn("", (f'{{"ssn": "{SECRETS[1]}", "to": "<SSN_1>"}}',)), Turn("x")], False)
+def test_no_guess_of_an_api_is_confirmed_by_the_conversation(
+    how: str, turns: list[Turn], streams: bool
+) -> None:
+    """Two users who differ in one identifier, in chats that are not found by their history."""
+    more: dict[str, Any] = {how: 3 if how == "window" else True, "streams": streams}
+    same(turns, Chats, **more)
 
 
 # ---- the end ----
