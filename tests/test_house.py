@@ -25,7 +25,7 @@ MAX_FILES_IN_A_PACKAGE = 13
 MAX_LINES = {
     "answers": 3_600,
     "bulk": 2_300,
-    "cli": 3_350,
+    "cli": 3_360,
     "clients": 1_350,
     "corrections": 500,
     "detect": 1_900,
@@ -33,18 +33,18 @@ MAX_LINES = {
     "identifiers": 3_450,
     "integrations": 1_000,
     "lm": 2_500,
-    "pipeline": 4_750,
+    "pipeline": 4_800,
     "privacy": 2_750,
-    "proxy": 3_700,
+    "proxy": 3_900,
     "risk": 2_050,
-    "storage": 3_900,
+    "storage": 4_000,
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_350,
-    "wire": 3_950,
+    "wire": 4_150,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_500, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_200, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

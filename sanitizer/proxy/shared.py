@@ -130,7 +130,7 @@ class Conversations:
         most: conversations kept here; originals and budgets of others are in vault and ledger.
         short: conversations are short and many, so that with one that is dropped its originals in
             memory must go: its answers keep their stand-ins.
-        idle: hours after which one ends; between one and two times that if others share the vault.
+        idle: hours after which one ends, or twice as many, with a request of another.
         by_history: False: without a name, all requests with one key are one conversation.
         kept: in place of an own store of `most`. clock: returns seconds.
     """
