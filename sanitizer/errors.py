@@ -15,7 +15,7 @@ SanitizerError
 Bad arguments raise ValueError naming argument and value. No message ever contains prompt text.
 """
 
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 
@@ -41,8 +41,14 @@ class PrivacyError(SanitizerError):
     """A privacy guarantee cannot be given; nothing was released."""
 
 
+_OTHERWISE = {"conversation": "begin another conversation, ", "day": "wait for tomorrow, "}
+"""What else helps where a limit of this kind is reached."""
+
+
 class BudgetExceeded(PrivacyError):
     """The request needs more epsilon than the budget has left; what exceeds it was not released.
+
+    The message says what to do next: a draw costs epsilon, a placeholder nothing.
 
     Attributes:
         needed: epsilon that the request needs, in nats.
@@ -66,6 +72,9 @@ class BudgetExceeded(PrivacyError):
         limit: float = nan,
         scope: str = "process",
     ) -> None:
+        if not isnan(needed):
+            first = _OTHERWISE.get(scope, "")
+            message += f": {first}raise the limit, or use a policy that draws nothing (deidentify)"
         super().__init__(message)
         self.needed, self.left, self.limit, self.scope = needed, left, limit, scope
 

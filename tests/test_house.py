@@ -25,7 +25,7 @@ MAX_FILES_IN_A_PACKAGE = 13
 MAX_LINES = {
     "answers": 3_600,
     "bulk": 2_300,
-    "cli": 3_350,
+    "cli": 3_360,
     "clients": 1_350,
     "corrections": 500,
     "detect": 1_940,

@@ -98,6 +98,7 @@ PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
     default=1000,
 )
 @option("--timeout", "of silence (default 600)", "SECONDS", default=600.0)
+@option("--idle", "without a request end a conversation (default 72)", "HOURS", default=72.0)
 @flag("--no-page", "do not serve the page")
 @file_option("--ca", "PEM certificates to trust for the upstream, in place of the usual ones", None)
 def serve(upstream: str | None, config: Path | None, workers: int, **options: Any) -> None:
@@ -293,6 +294,7 @@ def _proxy(upstream: str | None, options: dict[str, Any]) -> tuple[ProxySettings
         hosts=(*options["allow_host"], *own),
         origins=tuple(options["allow_origin"]),
         page=not options["no_page"],
+        idle=options["idle"],
         **{name: options[name] for name in ("max_body", "max_connections", "timeout", "ca")},
     )
     listener = Listener(

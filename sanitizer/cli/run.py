@@ -98,7 +98,7 @@ def run(
     if not _is_there(words[0]):
         click.echo(f"sanitizer run: error: {_named(words)} was not found", err=True)
         return NOT_FOUND
-    settings = ProxySettings(OPENAI.url, page=False, mounts=plan.mounts)
+    settings = ProxySettings(OPENAI.url, page=False, mounts=plan.mounts, by_history=False)
     sanitizer = build_sanitizer(setting, conversation="run", budget=budget, ledger=ledger)
     watched = Watched(open_vault(vault) if vault else None)
     # Programs write what arrives: nothing of it is a person's request.

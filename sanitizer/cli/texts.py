@@ -8,9 +8,11 @@ import re
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from copy import deepcopy
+from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,14 +41,17 @@ from sanitizer.cli.options import (
     together,
     write,
 )
-from sanitizer.errors import PolicyError, SanitizerError
+from sanitizer.errors import PolicyError, SanitizerError, VaultError
 
 if TYPE_CHECKING:
     from sanitizer.documents.files import Document
     from sanitizer.pipeline.sanitizer import Sanitizer
     from sanitizer.results import SanitizedText
+    from sanitizer.storage.table import Originals
     from sanitizer.storage.vault import Vault
 
+MAX_NAMES = 8
+"""Names that are tried for the conversation of a file until one has a tag that no other has."""
 _input_options = together(
     click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1),
     file_option("-f --file files", "read this UTF-8 file", multiple=True),
@@ -209,12 +214,17 @@ def sanitize(
     _check_lengths(inputs, lines, sanitizer.inner.settings.max_chars)
     if lines or any(each.document is not None for each in inputs):  # no requests
         sanitizer = sanitizer.derive(policy=sanitizer.policy.leaving_nothing())
-    texts = [text for each in inputs for text in texts_of(each.text, lines)]
+    parts = [texts_of(each.text, lines) for each in inputs]
+    texts = list(chain.from_iterable(parts))
     results: list[SanitizedText] = []
     stopped, refusal = False, None
-    # Each file or line is a conversation of its own, unless `restore` is to find them again.
-    together = options["vault"] is not None or bool(options["conversation"])
-    stream = sanitizer.sanitize_stream(texts, keep=keep, together=together)
+    named, kept = bool(options["conversation"]), options["vault"] is not None
+    stream = sanitizer.sanitize_stream(texts, keep=keep, together=named)
+    if kept and not named:  # one for each file, which `restore` finds again
+        stream = chain.from_iterable(
+            _of_file(sanitizer, each).sanitize_stream(part, keep=keep, together=True)
+            for each, part in zip(inputs, parts, strict=True)
+        )
     try:
         stopped = _collect(stream, len(texts), results, bar=lines and sys.stderr.isatty())
     except SanitizerError as error:
@@ -236,6 +246,43 @@ def sanitize(
         said = f"sanitizer: error: interrupted; {done if results else 'nothing was released'}"
         click.echo(said, err=True)
     return INTERRUPTED if stopped else 0
+
+
+def _of_file(sanitizer: Sanitizer, given: Source) -> Sanitizer:
+    """Return the Sanitizer of a file's own conversation; that of texts without a file is "".
+
+    By its tag, which placeholders carry, `restore` finds it: of one that is taken another is made.
+    """
+    from sanitizer.storage.vault import message_key, tag_of
+
+    vault, path = sanitizer.inner.vault, given.path and given.path.resolve()
+    if path is None:
+        return sanitizer
+    for n in range(MAX_NAMES):
+        name = f"{path}{n or ''}"
+        own = sanitizer.derive(conversation=name)
+        key = message_key(vault.secret, "file", str(tag_of(vault.secret, name)))
+        if own.inner.note_chat(key, name) == name:
+            return own
+    raise VaultError("the vault has too many files: name the conversation (--conversation)")
+
+
+def _originals(text: str, vault: Vault) -> tuple[str, Originals]:
+    """Return the conversation that an answer is of, by the tags in it, and its originals.
+
+    With them come those behind placeholders of other files that it holds.
+    """
+    from sanitizer.storage.vault import message_key
+
+    tags = Counter(re.findall(r"<[A-Z_]+_([1-9]\d{4})_\d", text))
+    found = (vault.get(message_key(vault.secret, "file", tag)) for tag, _ in tags.most_common())
+    first, *others = [each.text for each in found if each is not None] or [""]
+    originals = deepcopy(vault.originals(first))
+    for name in {*others, ""}:
+        for value, original in vault.originals(name).items():
+            if value.startswith("<") and value not in originals:
+                originals[value] = original
+    return first, originals
 
 
 def _collect(
@@ -424,8 +471,12 @@ def restore(
 
     inputs = sources(arguments, files, output, images=True)
     opened = open_vault(vault, create=False)
-    restorer = Restorer(opened.originals(conversation))
+    notes: dict[str, None] = {}
     for each in inputs:
+        name, originals = conversation, opened.originals(conversation)
+        if not name:
+            name, originals = _originals(each.text, opened)
+        restorer = Restorer(originals)
         if each.document is not None and each.place is not None:
             before = each.text.split("\n")
             after = [restorer.text(line) for line in before]
@@ -438,11 +489,10 @@ def restore(
                 each.place.write_bytes(text.encode("utf-8", "surrogatepass"))
         if each.place is not None:
             click.echo(f"{each.place}: written, with the originals in it", err=True)
-    originals = restorer.originals
-    for note in told({value: originals[value] for value in originals.drawn}):
+        notes |= dict.fromkeys(told({value: originals[value] for value in originals.drawn}))
+        _decide(each.text, opened, name)
+    for note in notes:
         click.echo(f"sanitizer: {note}", err=True)
-    for each in inputs:
-        _decide(each.text, opened, conversation)
 
 
 def _decide(answer: str, vault: Vault, conversation: str) -> None:

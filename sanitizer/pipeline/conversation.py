@@ -37,11 +37,13 @@ from sanitizer.pipeline.record import (
 from sanitizer.pipeline.response_memory import ResponseMemory
 from sanitizer.pipeline.surrogates import (
     APART,
+    UNKNOWN,
     KnownIdentifiers,
     again,
     count_draws,
     surrogates,
     undrawn,
+    without_number,
 )
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import Record, SanitizedText
@@ -128,7 +130,7 @@ class Conversation:
 
     Attributes:
         answers: what comes back.
-        remember, watch, unwatch, align, n_turns, restored_in: of `ResponseMemory`, for this
+        remember, watch, unwatch, align, follow, n_turns, restored_in: of `ResponseMemory`, for this
             conversation. class_draws: returns what draws within classes; raises ModelError.
     """
 
@@ -156,6 +158,7 @@ class Conversation:
         self.watch = partial(responses.watch, conversation)
         self.unwatch = partial(responses.unwatch, conversation)
         self.align = partial(responses.align, conversation)
+        self.follow = partial(responses.follow, conversation)
         self.n_turns = partial(responses.n_turns, conversation)
         self.restored_in = partial(responses.restored, conversation)
         # What is looked at while somebody types is numbered apart: numbers tell how often.
@@ -362,11 +365,16 @@ class Conversation:
             draws = self.class_draws()
         pieces = self.models().pieces if policy.perturb else None
         place = APART if role == APART else ""
-        n_new, values = 0, []
+        n_new = 0
+        values: list[str | None] = []
         decided: Sequence[Row] = ()
         may_leave = any(unit.needed for unit in private.units) and self._is_typed()
-        if private.units:
+        if role == UNKNOWN:
+            values = [without_number(unit) for unit in private.units]
+        elif private.units:
             with self._tables.edit(self.conversation) as table:
+                if table.is_late:  # what stood for its things before is not known any more
+                    draws, may_leave = None, False
                 if policy.left:
                     private = leave(table, private, policy, may_leave)
                 if draws is not None:
@@ -551,6 +559,11 @@ class Conversation:
     def _text_key(self, message: Message) -> bytes:
         # Whatever its role: all of its previews were seen.
         return self._key("previews", "", "", message.text)
+
+    def note_chat(self, key: bytes, name: str) -> str:
+        """Keep the name of a chat under a key unless there is one; return the one that is kept."""
+        record = answer_record(self.settings.policy)
+        return self.vault.put_first(key, SanitizedText(name, (), record), self.conversation).text
 
     def read_once(self) -> AbstractContextManager[None]:
         """Read the table of the conversation once in the block, as far as the vault can."""

@@ -161,22 +161,46 @@ class ResponseMemory:
         Raises:
             VaultError: answers cannot be read, or what is the user's cannot be noted.
         """
-        # Not by their roles: one text may come back as a message, or as a piece of one.
-        keys = [
-            self._key(
-                _FIRST_SENT,
-                conversation,
-                "message" if each.text is None else "call",
-                each.aside,
-                each.shown,
-            ).hex()
-            for each in history
-        ]
+        keys = self._first_keys(conversation, history)
         with self._current(conversation) as held:
             aligned, new = held.align(history, keys)
             if sends and new:
                 self.remember(conversation, new)
             return aligned
+
+    def follow(self, conversation: str, history: Sequence[Resent], others: Iterable[str]) -> None:
+        """Begin a conversation with the answers of others that its history may have.
+
+        What was the user's there stays so.
+
+        Raises:
+            VaultError: they cannot be read or kept.
+        """
+        keys = self._first_keys(conversation, history)
+        for other in others:
+            with self._current(other) as its:
+                theirs = zip(keys, self._first_keys(other, history), strict=True)
+                users = [key for key, there in theirs if its.is_users(there)]
+                numbers = range(its.n_turns - its.n_held, its.n_turns)
+            self.remember(
+                conversation, [Passage(_FIRST_SENT, key, key, (), asked=0) for key in users]
+            )
+            for kept in (self._turn(other, number) for number in numbers):
+                said = [] if kept is None else _decoded(kept)
+                self.remember(
+                    conversation, [p._replace(asked=None) for p in said if p.role != _FIRST_SENT]
+                )
+
+    def _first_keys(self, conversation: str, history: Iterable[Resent]) -> list[str]:
+        """Return by what it is noted that a text was the user's.
+
+        Not by their roles: one text may come back as a message, or as a piece of one.
+        """
+        kinds = ((each, "message" if each.text is None else "call") for each in history)
+        return [
+            self._key(_FIRST_SENT, conversation, kind, each.aside, each.shown).hex()
+            for each, kind in kinds
+        ]
 
     def n_turns(self, conversation: str, *, reads: bool = True) -> int:
         """Return how many turns of a conversation are noted; raise VaultError.
@@ -307,6 +331,10 @@ class _Answers:
         """Return True if just this is the latest that would come back there."""
         found = self._exact.get((passage.role, passage.shown), [])
         return bool(found) and found[-1][:3] == (passage.place, passage.sent, passage.aside)
+
+    def is_users(self, key: str) -> bool:
+        """Return True if it is noted that a text was the user's."""
+        return (_FIRST_SENT, key) in self._exact
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Add the texts of one answer."""

@@ -44,6 +44,9 @@ from sanitizer.text.words import Segmented, Unit, cased, random_number
 
 APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""
+UNKNOWN = "unknown"
+"""Role of texts that may hold originals beside guesses of an API at them: no thing in one is told
+from another, and none is restored."""
 _UNFORMED = ("TEXT", "TERM", "NUMBER", "PERSON", "PLACE", "ORGANIZATION")
 """Kinds without a form of which another realistic value could be made."""
 _ROOM = 2
@@ -154,6 +157,11 @@ def surrogates(
         else None
         for unit in units
     ]
+
+
+def without_number(unit: Unit) -> str:
+    """Return the placeholder of a unit in a text of role UNKNOWN: its class alone."""
+    return _as_form(f"<{unit.kind.upper()}>", unit.form)
 
 
 def _wanted(

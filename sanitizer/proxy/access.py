@@ -25,6 +25,8 @@ MIN_TOKEN = 16
 TOKEN = "sanitizer-token"  # noqa: S105  the header's name
 KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 """Headers in which clients send the key of an API; the first holds it after "Bearer"."""
+IDLE_HOURS = 72.0
+"""After so many hours without a request a conversation ends: a weekend is shorter."""
 FREE_PATHS = frozenset({"/healthz", "/readyz"})
 METRICS = "/metrics"
 ASK = (b"www-authenticate", b'Basic realm="sanitizer", charset="UTF-8"')
@@ -55,6 +57,8 @@ class ProxySettings:
         max_connections: most requests under way at once.
         timeout: seconds within which a request's body must arrive, and the longest silence of the
             upstream or the client.
+        idle: hours without a request after which a conversation ends, and is forgotten.
+        by_history: chats are conversations of their own; False: all requests of a key are one.
         page: True to serve the page.
         ca: PEM file of the certificates to trust for the upstream instead of the usual ones.
         mounts: (path, base URL) of other APIs: what is asked for below the path goes to that URL,
@@ -72,6 +76,8 @@ class ProxySettings:
     max_body: int = 10_000_000
     max_connections: int = 1000
     timeout: float = 600.0
+    idle: float = IDLE_HOURS
+    by_history: bool = True
     page: bool = True
     ca: Path | None = None
     mounts: tuple[tuple[str, str], ...] = ()
@@ -98,8 +104,9 @@ class ProxySettings:
         for name in ("max_body", "max_connections"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
-        if not (isfinite(self.timeout) and self.timeout > 0):
-            raise ValueError(f"timeout must be finite and positive, got {self.timeout!r}")
+        for name in ("timeout", "idle"):
+            if not (isfinite(value := getattr(self, name)) and value > 0):
+                raise ValueError(f"{name} must be finite and positive, got {value!r}")
 
 
 def plain_headers(scope: Scope) -> dict[str, str]:

@@ -388,8 +388,8 @@ class Api:
 
     async def _exchange(self, call: Call) -> None:
         begin = perf_counter()
-        size, who = len(call.body), call.caller.holder
-        exchange = await self.workers.run(size, lambda: self._filtered(call), who)
+        size, who = len(call.body), call.caller.holder.owner
+        name, exchange = await self.workers.run(size, lambda: self._filtered(call), who)
         asked = perf_counter()
         self.metrics.times["filter"].observe(asked - begin)
         if exchange.record.charged:
@@ -403,7 +403,8 @@ class Api:
             streams = (
                 exchange.streams and begun.status < 300 and exchange.is_stream(begun.content_type)
             )
-            await (self._stream if streams else self._whole)(call, exchange, begun)
+            recorded = [*record_headers(exchange.record), (HEADER.encode(), name.encode())]
+            await (self._stream if streams else self._whole)(call, exchange, begun, recorded)
         finally:
             begun.close()
         self.metrics.times["request"].observe(perf_counter() - begin)
@@ -412,19 +413,25 @@ class Api:
         """Answer with what the request would send; nothing is sent, charged or kept."""
 
         def look() -> bytes:
-            seen = call.caller.filter().preview(call.path, call.headers, call.body)
+            seen = call.caller.conversations.preview(
+                call.caller.holder, call.path, call.headers, call.body, self.settings.max_body
+            )
             return json.dumps(seen.as_dict()).encode()
 
-        body = await self.workers.run(len(call.body), look)
+        body = await self.workers.run(len(call.body), look, call.caller.holder.owner)
         await answer(call.send, 200, body, [*JSON, (b"cache-control", b"no-store")])
 
-    def _filtered(self, call: Call) -> Exchange:
-        filter_, most = call.caller.filter(), self.settings.max_body
-        exchange = filter_.request(call.method, call.path, call.headers, call.body, most)
-        self.callers.audit.sent(call.caller.who, call.headers, exchange.record)
-        return exchange
+    def _filtered(self, call: Call) -> tuple[str, Exchange]:
+        caller = call.caller
+        name, exchange = caller.conversations.exchange(
+            caller.holder, call.method, call.path, call.headers, call.body, self.settings.max_body
+        )
+        self.callers.audit.sent(caller.who, call.headers, exchange.record)
+        return name, exchange
 
-    async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
+    async def _whole(
+        self, call: Call, exchange: Exchange, begun: UpstreamAnswer, recorded: Headers
+    ) -> None:
         body = await begun.whole()
         content_type, needs = begun.content_type, ""
         if begun.status >= 300 and "json" not in content_type:
@@ -441,13 +448,15 @@ class Api:
                     _told(exchange.needs(body)),
                 ),
             )
-        shown = [*to_client(begun.headers), *_record_headers(call, exchange)]
+        shown = [*to_client(begun.headers), *recorded]
         if needs:
             shown.append((b"sanitizer-needs", needs.encode()))
         headers = [(b"content-type", content_type.encode("latin-1")), *shown]
         await answer(call.send, begun.status, restored, headers)
 
-    async def _stream(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
+    async def _stream(
+        self, call: Call, exchange: Exchange, begun: UpstreamAnswer, recorded: Headers
+    ) -> None:
         """Pass events on as they arrive.
 
         The status has been sent by then, so a failure is told as the last event of the stream.
@@ -456,7 +465,7 @@ class Api:
             (b"content-type", exchange.stream_type.encode() + b"; charset=utf-8"),
             (b"cache-control", b"no-store"),
             *to_client(begun.headers),
-            *_record_headers(call, exchange),
+            *recorded,
         ]
 
         def said(text: str) -> str:
@@ -524,7 +533,3 @@ def _told(needs: Iterable[Need]) -> str:
     """Return how many values of each class an answer asks for, "CONDITION=1"; "" for none."""
     counts = Counter(need.kind for need in needs)
     return ", ".join(f"{kind}={n}" for kind, n in sorted(counts.items()))
-
-
-def _record_headers(call: Call, exchange: Exchange) -> Headers:
-    return [*record_headers(exchange.record), (HEADER.encode(), call.caller.conversation.encode())]

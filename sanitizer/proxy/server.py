@@ -384,11 +384,12 @@ def create_app(
         callers, workers = sanitizer, Workers(True, sanitizer.n_waiting)
     else:
         key = conversation_key or secret_key()
-        conversations = Conversations(sanitizer, key)
+        idle, by_history = settings.idle, settings.by_history
+        conversations = Conversations(sanitizer, key, idle=idle, by_history=by_history)
         callers = Anyone(settings, conversations, sanitizer.policy.name)
         workers = Workers(may_block or sanitizer.policy.reads_models)
         # Neither guard nor page knows a tenant, so neither is there for tenants.
-        sessions = Conversations(sanitizer, key, short=True)
+        sessions = Conversations(sanitizer, key, short=True, idle=idle)
         routes += GuardApi(sessions, settings, metrics, workers).routes()
         if settings.page:
             page = PageApi(sanitizer, settings, conversations, metrics, callers.upstream)

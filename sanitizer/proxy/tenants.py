@@ -14,7 +14,13 @@ from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS, TOKEN, ProxySettings
 from sanitizer.proxy.audit_log import AuditLog, Collector
 from sanitizer.proxy.configuration import Configuration, Tenant, digest_of
-from sanitizer.proxy.shared import MAX_CONVERSATIONS, Conversations, LastUsed, conversation_in
+from sanitizer.proxy.shared import (
+    MAX_CONVERSATIONS,
+    Conversations,
+    Holder,
+    LastUsed,
+    conversation_in,
+)
 from sanitizer.proxy.upstream import Upstream
 from sanitizer.storage.ledger import Budgets, MemoryLedger, PostgresLedger, Scope
 from sanitizer.storage.postgres_store import PostgresStore
@@ -32,20 +38,15 @@ class Caller:
 
     Attributes:
         who: for the audit log.
-        filter: returns the filter of the conversation; raises LedgerError, VaultError.
+        conversations: in which the request is one. holder: whose it is.
         mount: path below which the upstream is served; "" if it is the only one.
     """
 
     who: Mapping[str, str]
-    conversation: str
+    holder: Holder
     upstream: Upstream
-    filter: Callable[[], Filter] = field(repr=False)
+    conversations: Conversations = field(repr=False)
     mount: str = ""
-
-    @property
-    def holder(self) -> str:
-        """Name of the tenant, or a hash of the API key."""
-        return self.conversation.rpartition("/")[2]
 
 
 class Anyone:
@@ -65,11 +66,10 @@ class Anyone:
         Raises:
             RequestRefused: 400, a name that cannot be one; 404, no API there.
         """
-        name = self._conversations.name(headers)
-        who = self._who
+        holder = self._conversations.holder(headers)
         for mount, upstream in self._upstreams.items():
             if path.startswith(f"{mount}/"):
-                return Caller(who, name, upstream, lambda: self._conversations.of(name)[1], mount)
+                return Caller(self._who, holder, upstream, self._conversations, mount)
         raise RequestRefused("no API is served below this path", "endpoint", 404)
 
     def ready(self) -> None:
@@ -83,10 +83,11 @@ class Anyone:
 
 @dataclass(frozen=True)
 class _Served:
-    """A tenant with its Sanitizer and its upstreams."""
+    """A tenant with its Sanitizer, its conversations and its upstreams."""
 
     tenant: Tenant
     sanitizer: Sanitizer = field(repr=False)
+    conversations: Conversations = field(repr=False)
     upstreams: Mapping[str, Upstream] = field(repr=False)
 
 
@@ -117,7 +118,7 @@ class Tenants:
     ) -> None:
         self._path = path
         self._settings = settings
-        self._filters: LastUsed[str, Filter] = LastUsed(MAX_CONVERSATIONS)
+        self._kept: LastUsed[str, tuple[Sanitizer, Filter]] = LastUsed(MAX_CONVERSATIONS)
         self._upstreams: dict[tuple[ProxySettings, frozenset[str]], Upstream] = {}
         configuration = Configuration.load(path)
         self._place = configuration.storage
@@ -167,14 +168,10 @@ class Tenants:
         chosen = headers.get(UPSTREAM, tenant.upstreams[0])
         if chosen not in tenant.upstreams:
             raise RequestRefused(f"{UPSTREAM} must name one that you may ask", "upstream")
-        name = f"{conversation_in(headers) or 'default'}/{tenant.name}"
+        shown = " ".join(map(digest_of, _keys(headers))) or str(certificate)
+        holder = Holder(tenant.name, shown, conversation_in(headers) or "")
         who = {"tenant": tenant.name, "policy": tenant.policy.name, "upstream": chosen}
-
-        def filter_of() -> Filter:
-            derive = served.sanitizer.derive
-            return self._filters.get(name, lambda: Filter(derive(conversation=name)))
-
-        return Caller(who, name, served.upstreams[chosen], filter_of)
+        return Caller(who, holder, served.upstreams[chosen], served.conversations)
 
     def ready(self) -> None:
         """Raise SanitizerError if a request could not be answered now."""
@@ -199,7 +196,7 @@ class Tenants:
             return
         changed = {name for name in self._served if self._served[name] is not served.get(name)}
         self._served = served
-        self._filters.drop(lambda conversation: conversation.rpartition("/")[2] in changed)
+        self._kept.drop(lambda conversation: conversation.rpartition("/")[2] in changed)
         log.warning("the configuration was reloaded: %d tenants", len(served))
 
     async def close(self) -> None:
@@ -249,7 +246,8 @@ class Tenants:
             if self._store is not None:
                 vault = PostgresVault(self._store, sanitizer.inner.digest)
                 sanitizer = sanitizer.derive(vault=vault)
-            served[tenant.name] = _Served(tenant, sanitizer, asked)
+            conversations = Conversations(sanitizer, b"", idle=self._settings.idle, kept=self._kept)
+            served[tenant.name] = _Served(tenant, sanitizer, conversations, asked)
         return served
 
     def _set_limits(self, configuration: Configuration) -> None:

@@ -177,13 +177,13 @@ class StoredVault(Vault):
             if rows is not None:
                 self._keep(conversation_id, state)
 
-    def forget(self, conversation: str) -> None:
+    def forget(self, conversation: str, *, final: bool = False) -> None:
         """Remove a conversation's identifiers and messages; its numbers are not used again."""
         conversation_id, state = self._id(conversation), _Conversation()
         with self._alone(conversation), self._store.write(VaultError) as rows:
             self._load(rows, conversation_id, self._row(rows, conversation_id, lock=True), state)
             rows.drop_entries(conversation_id)
-            floor = max(state.floor, state.entries.floor_without())
+            floor = 0 if final else max(state.floor, state.entries.floor_without())
             for owner in self._forgotten(rows, conversation_id, floor):
                 found = rows.rows("SELECT id FROM message WHERE owner = ?", owner)
                 rows.drop("message", [row["id"] for row in found])
@@ -407,7 +407,7 @@ class FileVault(StoredVault):
         self._file = SqliteStore(place, VAULT, keys)
         super().__init__(self._file, "", max_messages, max_entries, numbers)
 
-    def forget(self, conversation: str) -> None:
+    def forget(self, conversation: str, *, final: bool = False) -> None:
         """Remove a conversation's identifiers and messages.
 
         All messages that were kept without a conversation go too. What was released is not restored
@@ -416,7 +416,7 @@ class FileVault(StoredVault):
         Raises:
             VaultError: nothing was removed; or, as the message says, the WAL could not be emptied.
         """
-        super().forget(conversation)
+        super().forget(conversation, final=final)
         if not self._file.empty_wal():  # which may hold deleted rows
             raise VaultError(
                 f"{self._file.where}: forgotten, but the WAL beside it is in use and "
@@ -540,7 +540,10 @@ class PostgresVault(StoredVault):
             )
 
     def _forgotten(self, rows: Rows, conversation_id: bytes, floor: int) -> list[bytes]:
-        self._put(rows, conversation_id, _Conversation(floor=floor))
+        if floor:
+            self._put(rows, conversation_id, _Conversation(floor=floor))
+        else:
+            rows.drop("conversation", [conversation_id])
         return [conversation_id, self._store.mac("answers", conversation_id)]
 
 

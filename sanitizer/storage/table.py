@@ -30,6 +30,9 @@ NATURAL = ("PERSON", "PLACE", "ORGANIZATION")
 """Classes whose things may have natural names as stand-ins, such as "Lena Okoro"."""
 LEFT, RELEASED, REFUSED = "left", "released", "refused"
 """Places of the rows of things that left as they are; of what an API asked for, as was decided."""
+BEGUN, LATE = "begun", "late"
+"""Places of the rows that mark a table: of a chat that was answered; of one that came back without
+its table, or with another history, in which nothing is drawn or left from then on."""
 _PLACEHOLDER = re.compile(r"<(([A-Z]+(?:_[A-Z]+)*)(?:_([1-9][0-9]{4})(?=_))?(?:_[0-9]+){1,3})>")
 
 
@@ -213,6 +216,7 @@ class Entries:
         parts: word of a person's name -> the key of the only person with it, None if several have.
         left: key -> class of the things that left as they are; "AGE" for an age.
         decided: key of a message -> what an answer to it asked for, RELEASED or REFUSED.
+        is_late: marked so.
         tag: number before those of placeholders that no other conversation has; 0 for none.
         floor: numbers up to it may be in use by conversations that were forgotten.
         used: released value -> original of what this edit found and assigned.
@@ -228,6 +232,7 @@ class Entries:
     parts: dict[str, str | None] = field(default_factory=dict, repr=False)
     left: dict[str, str] = field(default_factory=dict, repr=False)
     decided: dict[str, list[Row]] = field(default_factory=dict, repr=False)
+    is_late: bool = False
     tag: int = 0
     floor: int = 0
     used: dict[str, str] = field(default_factory=dict, repr=False)
@@ -244,7 +249,7 @@ class Entries:
         """Begin anew: nothing has a value, no number was used."""
         self.rows, self.values, self.originals = [], {}, Originals()
         self.numbers, self.things, self.parts = Counter(), {}, {}
-        self.left, self.decided = {}, {}
+        self.left, self.decided, self.is_late = {}, {}, False
 
     @contextmanager
     def editing(self, make_room: Callable[[int], None]) -> Iterator[None]:
@@ -386,8 +391,17 @@ class Entries:
             self.make_room(1)
             self.add(Row(*wanted[:3], LEFT, wanted.original, 0.0))
 
+    def mark(self, place: str) -> None:
+        """Mark a table as LATE, or an empty one as BEGUN; raise VaultError if the vault is full."""
+        if not self.rows or (place == LATE and not self.is_late):
+            self.make_room(1)
+            self.add(Row("TEXT", "", "", place, "", 0.0))
+
     def add(self, row: Row) -> None:
         self.rows.append(row)
+        if row.place in (BEGUN, LATE):
+            self.is_late |= row.place == LATE
+            return
         if row.place == LEFT:
             wanted = Wanted(*row[:3])
             self.left |= dict.fromkeys((wanted.thing, same_thing(row.original)), row.kind)

@@ -86,6 +86,17 @@ class Vault(ABC):
         with self.edit(conversation) as table:
             return table.kinds(forms)
 
+    def forget(self, conversation: str, *, final: bool = False) -> None:
+        """Remove what is kept of a conversation; what it released is not restored any more.
+
+        Args:
+            final: no other conversation will have its name, so that its numbers may come again.
+
+        Raises:
+            VaultError: not writable, or this vault cannot forget.
+        """
+        raise VaultError(f"{type(self).__name__} cannot forget a conversation")
+
     def scratch(self, conversation: str) -> Scratch:
         """Return a vault that shows this one, for what never leaves. Raises VaultError.
 
@@ -137,7 +148,8 @@ class MemoryVault(Vault):
 
     Args:
         max_messages: at least 1; the message not used for longest is forgotten first. The same when
-            all messages together have more than 50 million characters. Answers: as many again.
+            all messages together have more than 50 million characters. Answers, and what chats are
+            found by: four times as many, and as many characters again.
         max_entries: forms of things kept in all, at least 1. The conversation not used for longest
             is forgotten first, as a whole; what it drew would be drawn, and charged, anew. A single
             conversation that is full refuses new things. Numbers are never used again, so that what
@@ -165,7 +177,8 @@ class MemoryVault(Vault):
     ) -> None:
         check_settings(max_messages, max_entries, numbers)
         self._max_entries = max_entries
-        self._messages, self._answers = _Messages(max_messages), _Messages(max_messages)
+        # Each answer comes with what its chat is found by.
+        self._messages, self._answers = _Messages(max_messages), _Messages(4 * max_messages)
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
         self._n_entries = 0
         self._floor = 0
@@ -212,10 +225,19 @@ class MemoryVault(Vault):
             )
         # This one is the last, and never reached: the others would be gone, and it has room.
         while self._n_entries + len(entries.rows) - n_before + n > self._max_entries:
-            _, gone = self._conversations.popitem(last=False)
-            self._n_entries -= len(gone.rows)
-            self._floor = max(self._floor, gone.floor_without())
+            self._drop(next(iter(self._conversations)))
         entries.floor = self._floor
+
+    def forget(self, conversation: str, *, final: bool = False) -> None:
+        """Remove a conversation's identifiers; texts are forgotten as they are not used."""
+        with self._lock:
+            if conversation in self._conversations:
+                self._drop(conversation, final)
+
+    def _drop(self, conversation: str, final: bool = False) -> None:
+        gone = self._conversations.pop(conversation)
+        self._n_entries -= len(gone.rows)
+        self._floor = self._floor if final else max(self._floor, gone.floor_without())
 
     def _empty(self, conversation: str) -> Entries:
         return Entries(tag=tag_of(self.secret, conversation) if self._apart else 0)

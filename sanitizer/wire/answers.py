@@ -38,6 +38,8 @@ from sanitizer.wire.shapes import JsonShape, answer_shape, shapes
 from sanitizer.wire.typed_json import NOTHING, Coercer, JsonText, Schema
 from sanitizer.wire.walker import ARGUMENTS_ROLE, Walker
 
+Kept = Callable[[Sequence[Note], str], None]
+"""Called with the texts of an answer that was kept, and the name that the API gave it."""
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
 """Returns a copy of an answer's object with something of the caller's in it."""
 
@@ -96,6 +98,7 @@ class Asked:
         last_line: is put under what the assistant says.
         schemas: JSON schema of each tool's arguments, by its name; of messages in JSON under None.
         untyped: what of the answer could not be written as its schema says; grows as it comes.
+        kept: called once the answer is kept.
     """
 
     in_json: bool = False
@@ -108,6 +111,7 @@ class Asked:
     last_line: str = ""
     schemas: Mapping[str | None, Any] = field(default_factory=dict)
     untyped: dict[str, None] = field(default_factory=dict)
+    kept: Kept | None = None
 
 
 class Restoration:
@@ -117,13 +121,14 @@ class Restoration:
         asked: what the request tells.
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
         tellings: of the answer.
+        name: that the API gave the answer; "" if it can't be asked for by it.
     """
 
     def __init__(self, sanitizer: Sanitizer, asked: Asked) -> None:
         self.asked = asked
         self._sanitizer = sanitizer
         self.keeps = sanitizer.policy.wire.keeps
-        self.tellings = Tellings()
+        self.tellings, self.name = Tellings(), ""
         self._said: dict[TextPath, Callable[[], Note]] = {}
         self._passages: dict[tuple[str, str, str], Passage] = {}
         self._kept: set[Passage] = set()
@@ -220,6 +225,8 @@ class Restoration:
         if passages:
             self._sanitizer.inner.remember(passages)
             self._kept.update(passages)
+        if last and self.asked.kept is not None:
+            self.asked.kept([note() for note in list(self._said.values())], self.name)
 
     def _so_far(self, last: bool = True) -> list[Passage]:
         """Return all that was noted, whole messages besides their parts if it is the last time."""
@@ -397,6 +404,7 @@ def restored_body(
     if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
     telling = "" if endpoint.name in _SPOKEN else None
+    restoration.name = str(document.get("id", "")) if endpoint.name == "responses" else ""
     restored = restoration.document(answer_shape(endpoint), document, telling, ends=_message_of)
     stamped = restored if stamp is None else stamp(restored)
     written = body if stamped is document else dumps(stamped)

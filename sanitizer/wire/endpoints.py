@@ -49,6 +49,7 @@ class Endpoint(NamedTuple):
         system: field of the system prompt in a request; "" if it has none.
         choices: path to how many answers a request asks for; "" if it does not tell.
         json: paths to what says that a request asks for answers in JSON.
+        chat: field of a request that holds the turns of a chat; "" if it has none.
         reason: why it is passed or refused.
     """
 
@@ -61,6 +62,7 @@ class Endpoint(NamedTuple):
     system: str = ""
     choices: str = ""
     json: str = ""
+    chat: str = ""
     reason: str = ""
 
     @property

@@ -8,18 +8,34 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sanitizer.answers.asking import Need
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.results import SanitizedText
-from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, said_in, stamped_body
+from sanitizer.wire.answers import (
+    Asked,
+    Kept,
+    Restoration,
+    Stamp,
+    restored_body,
+    said_in,
+    stamped_body,
+)
+from sanitizer.wire.chats import Chat, chat_of
 from sanitizer.wire.encodings import decoded
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import MAX_ANSWER, EventStream
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import claims_ended, drop_last_lines, last_line, places, recognize
+from sanitizer.wire.history import (
+    claims_ended,
+    drop_last_lines,
+    last_line,
+    places,
+    recognize,
+    set_apart,
+)
 from sanitizer.wire.json_text import SpelledNumber, TextSlot, dumps, loads, whole_number
 from sanitizer.wire.release import Releaser, check_joins
 from sanitizer.wire.shapes import request_shape
@@ -194,6 +210,21 @@ class Preview:
         return {**vars(self), "record": self.record.as_dict()}
 
 
+class Read(NamedTuple):
+    """A request that was read, and not released yet.
+
+    Attributes:
+        document: as it came. found: with slots in place of its texts. walker: that found them.
+        chat: its turns; None if it has none.
+    """
+
+    endpoint: Endpoint
+    document: dict[str, Any]
+    found: Any
+    walker: Walker
+    chat: Chat | None
+
+
 class Filter:
     """Sanitizer of whole API requests, for one conversation. Safe for many threads.
 
@@ -246,25 +277,45 @@ class Filter:
                 "embeddings", "content-encoding". Nothing may be sent then.
             SanitizerError: as `Sanitizer.sanitize`. Nothing may be sent then.
         """
+        return self.release(self.read(method, path, headers, body, most))
+
+    def read(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        most: int | None = None,
+    ) -> Read:
+        """Read a request, whichever conversation it is of; raise RequestRefused, as `request`."""
         if "websocket" in headers.get("upgrade", "").lower():
             told = "WebSocket connections are not let through: send each request with POST"
             raise RequestRefused(told, "websocket", 426)
         endpoint, names = _endpoint(method, path, tuple(self._policy.wire.endpoints))
         if any(sure_kind(each) for each in names):
             raise RequestRefused("an identifier stands where a name is required", "endpoint", 404)
+        policy = self._policy
+        all_keys = policy.lists_private or policy.refuses
+        walker = Walker(media=policy.wire.images == "pass", all_keys=all_keys)
         if method == "GET":
-            return self._read(endpoint, body)
+            if body:
+                raise RequestRefused("a request that reads may have no body", "endpoint", 404)
+            chat = Chat((), 0, (), names[0]) if endpoint.chat else None
+            return Read(endpoint, {}, None, walker, chat)
         document = self._document(headers, body, most)
-        if endpoint.name == "embeddings" and self._policy.wire.embeddings == "refuse":
+        if endpoint.name == "embeddings" and policy.wire.embeddings == "refuse":
             raise RequestRefused(
                 "the policy refuses embeddings: replaced words break search without a sign"
                 " ([wire] embeddings)",
                 "embeddings",
             )
-        with self._sanitizer.inner.read_once():
-            return self._exchange(endpoint, document)
+        found = walker.walk(request_shape(endpoint), document)
+        drop_last_lines(walker, found)
+        return Read(endpoint, document, found, walker, chat_of(endpoint, document, walker))
 
-    def preview(self, path: str, headers: Mapping[str, str], body: bytes) -> Preview:
+    def preview(
+        self, path: str, headers: Mapping[str, str], body: bytes, most: int | None = None
+    ) -> Preview:
         """Return what `request` would send by POST now.
 
         Guarantee: vault, conversation and budget stay as they are, and so do the numbers of later
@@ -274,7 +325,7 @@ class Filter:
             SanitizerError: as `request`; but a budget has no limit here.
         """
         given, sanitizer = self._sanitizer, self._sanitizer.unsent()
-        exchange = Filter(sanitizer, self._max_body).request("POST", path, headers, body)
+        exchange = Filter(sanitizer, self._max_body).request("POST", path, headers, body, most)
         known, now = (each.inner.vault.originals(given.conversation) for each in (given, sanitizer))
         written, texts = exchange.body.decode(), exchange.texts
         here = [
@@ -296,16 +347,35 @@ class Filter:
             given.budget_left,
         )
 
-    def _exchange(self, endpoint: Endpoint, document: dict[str, Any]) -> Exchange:
-        """Return a request to an endpoint, released, with what restores its answer."""
+    def release(
+        self, read: Read, kept: Kept | None = None, others: Sequence[str] | None = None
+    ) -> Exchange:
+        """Return what may be sent in place of a request, with what restores its answer.
+
+        Args:
+            read: by a filter of the same policy; released once.
+            kept: called with the texts of its answer, once they are kept, and the answer's name.
+            others: of a late conversation: those that may have had its answers, if it is new. What
+                the API may have written, and is not known, gets placeholders without numbers.
+
+        Raises:
+            SanitizerError: as `request`.
+        """
+        if read.found is None:
+            record = WireRecord.of(self._policy.name, ())
+            sanitizer, asked = self._sanitizer, Asked(kept=kept)
+            return Exchange(b"", record, False, (), (), read.endpoint, sanitizer, asked)
+        with self._sanitizer.inner.read_once():
+            return self._released(read, kept, others)
+
+    def _released(self, read: Read, kept: Kept | None, others: Sequence[str] | None) -> Exchange:
         policy, sanitizer = self._policy, self._sanitizer
-        all_keys = policy.lists_private or policy.refuses
-        walker = Walker(media=policy.wire.images == "pass", all_keys=all_keys)
-        found = walker.walk(request_shape(endpoint), document)
-        drop_last_lines(walker, found)
+        endpoint, document, found, walker, _ = read
         before = places(walker)
         in_pieces = endpoint.format == "gemini" and _comes_in_pieces(document)
-        n_turns = recognize(walker, sanitizer, in_pieces)
+        n_turns = recognize(walker, sanitizer, in_pieces, others or ())
+        if others is not None:
+            set_apart(walker, policy.roles)
         check_joins(walker.slots)
         typed = [slot.text for slot in walker.slots if (slot.role, slot.kind) == ("user", "text")]
         told = any(slot.role == "tool" for slot in walker.slots)
@@ -357,6 +427,7 @@ class Filter:
             texts,
             last_line(notes) if as_text else "",
             {} if policy.wire.tools == "keep" else _schemas(endpoint, document),
+            kept=kept,
         )
         streams = _asks_for_stream(endpoint, document)
         return Exchange(
@@ -371,12 +442,6 @@ class Filter:
             typed[-1] if typed else "",
             tuple((given[id(slot)], result) for slot, result in said),
         )
-
-    def _read(self, endpoint: Endpoint, body: bytes) -> Exchange:
-        if body:
-            raise RequestRefused("a request that reads may have no body", "endpoint", 404)
-        record = WireRecord.of(self._policy.name, ())
-        return Exchange(b"", record, False, (), (), endpoint, self._sanitizer)
 
     def _document(
         self, headers: Mapping[str, str], body: bytes, most: int | None

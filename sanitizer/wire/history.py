@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import getitem
@@ -19,6 +19,7 @@ from sanitizer.answers.restorer import Restorer
 from sanitizer.pipeline.answering import ByParts, pieces_of
 from sanitizer.pipeline.response_memory import Passage, Resent, declared
 from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.pipeline.surrogates import UNKNOWN
 from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
 from sanitizer.wire.walker import ARGUMENTS_ROLE, VALUE_ROLE, ArgumentsText, Walker
 
@@ -154,7 +155,9 @@ def _without_lines(text: str, may_be_cut: bool) -> str:
     return "".join([*kept, text[at:]])
 
 
-def recognize(walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> int:
+def recognize(
+    walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False, others: Sequence[str] = ()
+) -> int:
     """Put what the API sent in place of what it wrote, declare that, and return `n_turns`.
 
     Texts of the request that are the API's as a whole are no slots of the walker any more.
@@ -163,6 +166,7 @@ def recognize(walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> 
         walker: of a request.
         sanitizer: of the conversation.
         in_pieces: the history has each event of a stream as a text of its own.
+        others: conversations that may have had its answers, if this one is new.
 
     Raises:
         VaultError: the answers cannot be read.
@@ -174,6 +178,8 @@ def recognize(walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> 
         return sanitizer.inner.n_turns()
     said = [Resent("assistant", slot.text, None, slot.aside) for slot in messages]
     called = [Resent(ARGUMENTS_ROLE, call.text, _flat(call)) for call in calls]
+    if others:
+        sanitizer.inner.follow([*said, *called], others)
     aligned = sanitizer.inner.align([*said, *called], sends=not in_pieces)
     if in_pieces:
         history = [*[each._replace(role=PIECE_ROLE) for each in said], *called]
@@ -191,6 +197,20 @@ def recognize(walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> 
     walker.slots = [slot for slot in walker.slots if slot.declared is not None]
     walker.numbers = [slot for slot in walker.numbers if slot.declared is not None]
     return sanitizer.inner.n_turns(reads=False)
+
+
+def set_apart(walker: Walker, roles: Mapping[str, str]) -> None:
+    """Let no text that the API may have written be compared with the table, or another text.
+
+    Called for a history whose answers are not known: a guess in it would be confirmed.
+
+    Args:
+        walker: of a request, after `recognize`. roles: how the policy treats texts of some.
+    """
+    texts = [] if roles.get("assistant") == "public" else _messages(walker)
+    for slot in [*texts, *(slot for call in walker.arguments for _, slot in call.leaves)]:
+        if slot is not None and not slot.declared:
+            slot.role = UNKNOWN
 
 
 def _messages(walker: Walker) -> list[TextSlot]:

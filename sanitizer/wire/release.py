@@ -10,7 +10,7 @@ from itertools import pairwise
 from sanitizer.errors import RequestRefused
 from sanitizer.identifiers.search import find
 from sanitizer.pipeline.sanitizer import Sanitizer
-from sanitizer.pipeline.surrogates import APART
+from sanitizer.pipeline.surrogates import APART, UNKNOWN
 from sanitizer.results import Record, SanitizedText
 from sanitizer.text.prompt import DeclaredText
 from sanitizer.wire.headers import WireRecord
@@ -83,7 +83,8 @@ class Releaser:
         """
         named = [slot for slot in slots if not slot.declared and _KEY.fullmatch(slot.key)]
         told = [slot for slot in [*named, *self._told_before(slots)] if self._tells(slot)]
-        results = _batch(self._finder, [f"{s.key}: {s.text}" for s in told], LIGHT_ROLE)
+        roles = [UNKNOWN if slot.role == UNKNOWN else LIGHT_ROLE for slot in told]
+        results = _batch(self._finder, [f"{s.key}: {s.text}" for s in told], roles)
         for slot, result in zip(told, results, strict=True):
             slot.text = result.text[len(slot.key) + 2 :]
         return [(slot, result.record) for slot, result in zip(told, results, strict=True)]
@@ -145,7 +146,7 @@ class Releaser:
         others = []
         for slot in slots:
             known = None
-            if slot.role != APART:
+            if slot.role not in (APART, UNKNOWN):
                 known = self._sanitizer.inner.known_number(slot.text)
             if known is None:
                 others.append(slot)

@@ -211,7 +211,7 @@ class Walker:
         if type(rule) is not JsonShape:
             return self._free(TEXT if rule in _STRINGS else rule, value, role)
         self._n_results += rule.role == "tool"
-        role = _speaker(value, rule.role or role) if rule.speaks else rule.role or role
+        role = speaker(value, rule.role or role) if rule.speaks else rule.role or role
         found: dict[Any, Any] = {}
         fields, n_before, path = rule.fields, len(self.slots), self._path
         if rule.is_call and type(name := value.get("name")) is str:
@@ -369,7 +369,7 @@ class Walker:
 
         No answer is like them, so they are not compared with one, but for texts of the assistant.
         """
-        if self._answer or not _is_json(text):
+        if self._answer or not is_json(text):
             return self.walk(rule, text, role)
         if rule is not TEXT or role == "assistant":
             found = self.walk(rule, text, role)
@@ -416,7 +416,7 @@ class Walker:
         return written
 
 
-def _is_json(text: str) -> bool:
+def is_json(text: str) -> bool:
     """Return True if a text is a document that all readers take alike."""
     try:
         loads(text)
@@ -430,8 +430,10 @@ def _is_call(key: str, value: dict[str, Any]) -> bool:
     return key == "arguments" and "name" in value and type(value[key]) is str and bool(value[key])
 
 
-def _speaker(value: dict[str, Any], outside: str) -> str:
+def speaker(value: Any, outside: str) -> str:
     """Return who says what is inside a message or item."""
+    if type(value) is not dict:
+        return outside
     role, kind = value.get("role"), value.get("type")
     if type(role) is str:
         return _ROLES.get(role, "user")

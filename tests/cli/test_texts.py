@@ -343,3 +343,32 @@ def test_the_demo_shows_the_way_in_and_back() -> None:
     written, left, answer, read = (part.split("\n")[1].strip() for part in shown.split("\n\n")[:4])
     assert (written, left) == (f"To [{MAIL}]", "To [<EMAIL_1>]")
     assert (answer, read) == ("You wrote: To <EMAIL_1>", f"You wrote: To {MAIL}")
+
+
+@pytest.mark.usefixtures("apart")
+def test_files_with_one_vault_are_conversations_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing shows that two of them speak of one person; `restore` finds each by its tag."""
+    monkeypatch.setenv("SANITIZER_VAULT_KEY", KEY)
+    vault, out = str(tmp_path / "vault"), tmp_path / "out"
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    out.mkdir()
+    first.write_text("Mail ada@example.org.")
+    second.write_text("Mail bob@example.org and ada@example.org.")
+    options = ("--policy", "identifiers", "--vault", vault)
+    run("sanitize", str(first), str(second), "--output", str(out), *options)
+    left = [(out / path.name).read_text() for path in (first, second)]
+    found = [re.findall(r"<EMAIL_(\d{5})_(\d)>", text) for text in left]
+    assert [[number for _, number in each] for each in found] == [["1"], ["1", "2"]]
+    assert found[0][0][0] != found[1][0][0]
+    restored = run("restore", "\n".join(reversed(left)), "--vault", vault).stdout.decode()
+    assert restored.split("\n")[:2] == [second.read_text(), first.read_text()]
+    # A file that is sanitized again says nothing new.
+    run("sanitize", str(first), "--output", str(tmp_path / "again.txt"), *options)
+    assert (tmp_path / "again.txt").read_text() == left[0]
+    # A name makes one conversation of them.
+    named = run("sanitize", str(first), str(second), "--conversation", "both", *options)
+    assert len(set(re.findall(r"\d{5}", named.stdout.decode()))) == 1
+    back = run("restore", named.stdout.decode(), "--conversation", "both", "--vault", vault)
+    assert "bob@example.org" in back.stdout.decode()

@@ -104,6 +104,7 @@ def content(path: Path) -> bytes:
         return b"\n".join(packed.read(name) for name in packed.namelist())
 
 
+@pytest.mark.usefixtures("apart")
 @pytest.mark.parametrize("name", MADE)
 def test_nothing_private_stays_and_all_comes_back(name: str, tmp_path: Path) -> None:
     path, sent, back = tmp_path / name, tmp_path / f"sent-{name}", tmp_path / f"back-{name}"
@@ -113,7 +114,7 @@ def test_nothing_private_stays_and_all_comes_back(name: str, tmp_path: Path) -> 
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"replaced, epsilon 0 charged" in done.stderr
     assert [word for word in PRIVATE if word.encode() in content(sent)] == []
-    assert b"EMAIL_1" in content(sent)
+    assert b"EMAIL_" in content(sent)
     done = run("restore", str(sent), "-o", str(back), *vault, environment=KEY)
     assert done.returncode == 0
     assert open_document(back).text == open_document(path).text
@@ -357,6 +358,7 @@ def test_edits_of_a_result_make_its_text() -> None:
         edits_of("another text", result)
 
 
+@pytest.mark.usefixtures("apart")
 def test_neighbouring_cells_are_restored_each_in_its_place(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append([MAIL, OTHER, "today"])

@@ -45,7 +45,7 @@ def test_the_record_travels_in_headers(api: Proxy) -> None:
     headers = api.chat(f"Write to {MAIL}.").headers
     assert headers["sanitizer-n-identifiers"] == "1"
     assert headers["sanitizer-policy"] == "identifiers"
-    assert headers["sanitizer-conversation"] == "default"
+    assert headers["sanitizer-conversation"].startswith("chat-")
 
 
 def test_streams_are_restored(up: Upstream, api: Proxy) -> None:
@@ -93,7 +93,7 @@ def test_a_stream_that_ends_in_its_middle_is_in_the_vault(goes: str) -> None:
     vault, said = MemoryVault(), "It is 219-09-9999, so to say."
 
     def opened() -> Sanitizer:
-        return Sanitizer(policy="identifiers", vault=vault, conversation="default")
+        return Sanitizer(policy="identifiers", vault=vault, conversation="c")
 
     async def behave(received: Received, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM_HEAD + piece(chunk(said)))
@@ -106,7 +106,8 @@ def test_a_stream_that_ends_in_its_middle_is_in_the_vault(goes: str) -> None:
     unknown = opened().derive(conversation="another")
     assert unknown.sanitize(said, role="assistant").text != said
     with upstream(behave) as up, proxy(up.url, opened()) as api:
-        with api.client.stream("POST", "/v1/chat/completions", json=body) as answer:
+        named = {"sanitizer-conversation": "c"}
+        with api.client.stream("POST", "/v1/chat/completions", json=body, headers=named) as answer:
             events = answer.iter_text()
             next(events)
             shown = "" if goes == "client" else "".join(events)

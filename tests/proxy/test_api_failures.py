@@ -252,10 +252,10 @@ def test_a_vault_file_that_is_damaged_stops_the_request(tmp_path: Path, statemen
     vault = FileVault(path, KEY)
     sanitizer = Sanitizer(policy="identifiers", vault=vault)
     with vault, upstream() as up, proxy(up.url, sanitizer, may_block=True) as api:
-        assert api.chat(MAIL).status_code == 200
+        assert api.chat(MAIL, sanitizer_conversation="c").status_code == 200
         before = bytes(up.raw)
         edit(path, statement)
-        answer = api.chat("second@private.example")
+        answer = api.chat("second@private.example", sanitizer_conversation="c")
         assert code(answer) == (500, "vault")
         assert bytes(up.raw) == before
 

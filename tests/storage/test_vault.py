@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,9 @@ class TestMemoryVault(VaultContract):
         )
 
 
-def kept(text: str) -> SanitizedText:
-    return SanitizedText(text, (), answer_record(Policy.preset("words")))
+def kept(text: str, variant: str = "certified") -> SanitizedText:
+    record = replace(answer_record(Policy.preset("words")), variant=variant)
+    return SanitizedText(text, (), record)
 
 
 def test_the_memory_forgets_the_message_not_used_for_longest() -> None:
@@ -54,6 +56,16 @@ def test_the_memory_forgets_the_message_not_used_for_longest() -> None:
     assert vault.get(b"a") == kept("a")
     vault.put_first(b"c", kept("c"))
     assert [vault.get(key) for key in (b"a", b"b", b"c")] == [kept("a"), None, kept("c")]
+
+
+def test_answers_have_room_of_their_own_with_what_chats_are_found_by() -> None:
+    vault = MemoryVault(max_messages=2)
+    vault.put_first(b"m", kept("m"))
+    keys = [bytes([i]) for i in range(9)]
+    for key in keys:
+        vault.put_first(key, kept("a", "answer"))
+    assert vault.get(b"m") == kept("m")
+    assert [vault.get(key) is None for key in keys] == [True] + [False] * 8
 
 
 def test_long_messages_are_forgotten_sooner(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -248,6 +248,8 @@ class EventFeed(Events):
                 agree=lambda slots: self._agree(event, slots),
                 ends=(lambda path: path) if kind in _FINAL or kind.endswith(".done") else None,
             )
+        if isinstance(response := event.get("response"), dict):
+            self._restoration.name = str(response.get("id", ""))
         if kind in _FINAL:
             self._restoration.settle()
         return before, self._counted(restored) if self._inserted else restored
