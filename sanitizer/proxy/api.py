@@ -357,8 +357,10 @@ class Api:
                 raise RequestRefused(f"only {PREVIEW} is here", "endpoint", 404)
             caller = self.callers.caller(headers, certificate, raw_path)
             scope["state"]["who"] = who = caller.who
-            self.under_way[caller.holder] += 1
-            if self.under_way[caller.holder] > max(1, int(SHARE * self.settings.max_connections)):
+            self.under_way[caller.holder.owner] += 1
+            if self.under_way[caller.holder.owner] > max(
+                1, int(SHARE * self.settings.max_connections)
+            ):
                 told = "more requests of one tenant or key are under way than its share"
                 raise RequestRefused(told, "busy", 429)
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
@@ -375,9 +377,9 @@ class Api:
             raise
         finally:
             if caller is not None:
-                self.under_way[caller.holder] -= 1
-                if not self.under_way[caller.holder]:
-                    del self.under_way[caller.holder]
+                self.under_way[caller.holder.owner] -= 1
+                if not self.under_way[caller.holder.owner]:
+                    del self.under_way[caller.holder.owner]
 
     def _refused(self, who: Mapping[str, str], headers: Mapping[str, str], code: str) -> None:
         try:
