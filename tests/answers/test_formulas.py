@@ -91,7 +91,7 @@ def test_rows_are_sorted_and_chosen_and_shown_with_originals() -> None:
     assert restored(f"{{{{= ROWS DESC\n{rows}\n}}}}") == "Quill: £1,250.00\nMarsh: £980.50"
     assert restored(f"{{{{= ROWS ASC FIRST 1\n{rows}\n}}}}") == "Marsh: £980.50"
     assert restored(f"{{{{= ROWS WHERE >= 1000\n{rows}\n}}}}") == "Quill: £1,250.00"
-    assert restored(f"{{{{= ROWS WHERE > <MONEY_1>\n{rows}\n}}}}") == ""
+    assert "{{=" in restored(f"{{{{= ROWS WHERE > <MONEY_1>\n{rows}\n}}}}")  # never blank
 
 
 @pytest.mark.parametrize(
