@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sanitizer.answers import formulas
 from sanitizer.answers.asking import ASKS, BEGINS
-from sanitizer.answers.links import MAY_LINK, LinkReader, Links
+from sanitizer.answers.links import DEFUSED, MAY_LINK, LinkReader, Links
 from sanitizer.answers.values import Reader
 from sanitizer.answers.variants import Found, Variants
 from sanitizer.storage.table import Originals
@@ -81,7 +81,7 @@ class Restorer:
     ) -> None:
         self.originals = originals if isinstance(originals, Originals) else Originals(originals)
         self.links = links
-        self._computes, self.capitals = computes, capitals
+        self.computes, self.capitals = computes, capitals
         self._variants = Variants(self.originals, escaped)
         self._values: tuple[Reader, int] | None = None
 
@@ -100,6 +100,7 @@ class Restorer:
         before: str = "",
         reader: LinkReader | None = None,
         style: Style | None = None,
+        computes: bool | None = None,
     ) -> tuple[list[Part], str]:
         """Return the text in parts, and its end that may become a released value.
 
@@ -109,6 +110,8 @@ class Restorer:
             before: the last characters of the answer before it.
             reader: has read the answer before it, and reads what is returned in parts.
             style: the same.
+            computes: formulas are computed; if None, in a whole text that holds no link, and the
+                first one of a text that goes on is held back with all behind it.
         """
         style = style or Style(self.capitals)
         if reader is None and self.links is not None:
@@ -121,9 +124,13 @@ class Restorer:
         ]
         if not final and (begun := BEGINS.search(text)) is not None:
             end = min(end, begun.start())
-        if self._computes:
+        if self.computes and computes is None and final:
+            computes = not self.holds_other(text)
+        if self.computes and computes is not False:
             finders.append(partial(self._formula, text, final=final))
             end = end if final else min(end, len(text) - formulas.longest_begun(text))
+        if reader is not None:
+            finders.append(partial(_definition, text))
         parts: list[Part] = []
         done = at = read = 0
         ahead = _Ahead(finders)
@@ -138,13 +145,18 @@ class Restorer:
                 style.read(text[done:at])
                 return [*parts, Part(text[done:at])], text[at:]
             if reader is not None:
-                stays = reader.holds(written, found.original, text[found.end :], final)
+                after_it = text[found.end :]
+                if is_definition := found.original is DEFUSED:
+                    shown = reader.defines(text[at:], final)
+                    stays = None if shown is None else not shown
+                else:
+                    stays = reader.holds(written, found.original, after_it, final)
                 if stays is None:
                     style.read(text[done:at])
                     return [*parts, Part(text[done:at])], text[at:]
                 # Only a value glued to the user's own link can change where that leads.
                 glued = text.startswith("<", found.end) and MAY_LINK.search(found.original)
-                if glued and not stays:
+                if glued and not stays and not is_definition:
                     reader.read_restored(found.original, written)
                 else:
                     reader.read(written)
@@ -161,6 +173,10 @@ class Restorer:
         if reader is not None:
             reader.read(text[read:end])
         return [*parts, Part(text[done:end])], text[end:]
+
+    def holds_other(self, answer: str) -> bool:
+        """Return True if an answer may hold a link that was not sent: see `Links.holds_other`."""
+        return (self.links or _ALL_LINKS).holds_other(answer)
 
     def notes(self) -> tuple[str, ...]:
         """Return a note for each thing that was drawn, also where the draw equals the original.
@@ -221,17 +237,24 @@ class Restorer:
         return bare or rest in self.originals.beginnings
 
     def _formula(self, text: str, at: int, final: bool) -> Found | None:
-        """Return the first formula at or after a place that can be shown."""
+        """Return the first formula at or after a place that can be shown; an empty one to wait."""
         while (at := text.find(formulas.OPENS, at)) >= 0:
             closing = formulas.closing(text, at)
             if closing >= 0:
-                stop = closing + len(formulas.CLOSES)
-                if (result := self._result(text[at:stop])) is not None:
-                    return Found(at, stop, result)
+                written = text[at : closing + len(formulas.CLOSES)]
+                if not final and formulas.is_one(written, self.originals):
+                    return Found(at, at, "")
+                if final and (result := self._result(written)) is not None:
+                    return Found(at, at + len(written), result)
             elif not final and len(text) - at <= formulas.LONGEST:
                 return Found(at, at, "")
             at += len(formulas.OPENS)
         return None
+
+    def has_formula(self, held: str) -> bool:
+        """Return True if what is held back of a text begins with a whole formula."""
+        stop = formulas.closing(held, 0) if held.startswith(formulas.OPENS) else -1
+        return stop >= 0 and formulas.is_one(held[: stop + len(formulas.CLOSES)], self.originals)
 
     def _result(self, written: str) -> str | None:
         """Return what is shown of a formula; values are read once until others are added."""
@@ -241,6 +264,14 @@ class Restorer:
         if result is None and (plain := formulas.plainly(written)) is not None:
             return self.text(plain)
         return result
+
+
+def _definition(text: str, at: int) -> Found | None:
+    """Return where the first label of a definition may end, at or after a place."""
+    ends = text.find("]", at)
+    while ends >= 0 and text[ends + 1 : ends + 2] not in ("", ":"):
+        ends = text.find("]", ends + 1)
+    return Found(ends, ends + 2, DEFUSED) if ends >= 0 else None
 
 
 def _asked(text: str, at: int) -> Found | None:
@@ -307,17 +338,22 @@ class Style:
 class RestoredStream:
     """Stream that restores one text; it holds back only what may become a released value.
 
+    Of a text with formulas everything from the first one on is held back until it ends: a link that
+    came behind a result would be asked for or not by what is hidden.
+
     >>> stream = Restorer({"<EMAIL_1>": "anna@example.org"}).stream()
     >>> stream.feed("to <EM"), stream.feed("AIL_1>."), stream.finish()
     ('to ', 'anna@example.org.', '')
 
     Attributes:
         held: what was fed and cannot be shown yet, as it came.
+        waits: a formula came, so that nothing is shown until the text ends.
     """
 
     def __init__(self, restorer: Restorer) -> None:
-        self.held = ""
+        self.held, self.waits = "", False
         self._restorer = restorer
+        self._came: list[str] = []
         self._before = ""
         self._reader = None if restorer.links is None else restorer.links.reader()
         self._style = Style(restorer.capitals)
@@ -333,8 +369,17 @@ class RestoredStream:
     def parts(self, piece: str, final: bool = False) -> list[Part]:
         """Feed one piece, the last one if it is final; return the parts that can be shown now."""
         text = self.held + piece
-        parts, self.held = self._restorer.parts(
-            text, final, self._before, self._reader, self._style
+        if self.waits and not final:
+            self.held = text
+            return []
+        restorer, computes = self._restorer, None
+        if final and self.waits:
+            computes = not restorer.holds_other("".join([*self._came, text]))
+        parts, self.held = restorer.parts(
+            text, final, self._before, self._reader, self._style, computes
         )
+        if restorer.computes and not final:
+            self._came.append(text[: len(text) - len(self.held)])
+            self.waits = restorer.has_formula(self.held)
         self._before = (self._before + text[: len(text) - len(self.held)])[-BEFORE:]
         return parts
