@@ -127,7 +127,11 @@ class Carry:
 def step(restorer: Restorer, piece: str, carry: Carry, final: bool) -> tuple[str, str]:
     """Feed one piece of an answer; return the text that can be shown now, and what to carry on."""
     text = carry.held + piece
-    parts, held = restorer.parts(text, final, carry.before)
+    # Formulas are computed only where all of the answer is here.
+    computes = None if not final or len(carry.before) < _BEFORE else False
+    if final and computes is None and carry.before:
+        computes = not restorer.holds_other(carry.before + text)
+    parts, held = restorer.parts(text, final, carry.before, computes=computes)
     if final:
         return _shown(parts, carry.in_json), ""
     before = (carry.before + text[: len(text) - len(held)])[-_BEFORE:]
