@@ -1,8 +1,8 @@
 """A hostile API that writes formulas, labels, links and fences, and programs that show its answers.
 
 Two users differ in every hidden value. The API sends both the same script. The application strips,
-wraps, quotes or edits what it was shown and resends it, and shows each answer, and each beginning of
-one that streams, as Markdown with HTML. Every byte that leaves must be the same, and so must be
+wraps, quotes or edits what it was shown and resends it, and shows each answer, and each beginning
+of one that streams, as Markdown with HTML. Every byte that leaves must be the same, and so must be
 what is asked for to show the answers: by any attribute that loads, and in a browser.
 
     pytest -m nightly tests/wire/test_rendered.py    # 5,000 scripts, some minutes
@@ -11,67 +11,100 @@ what is asked for to show the answers: by any attribute that loads, and in a bro
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from html.parser import HTMLParser
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from sanitizer import Policy, Sanitizer
+from sanitizer import Sanitizer
 from sanitizer.storage.table import Wanted
 from sanitizer.storage.vault import MemoryVault
 from sanitizer.wire.filter import Filter
 from tests.clients.tool_calls import CHAT, JSON
 from tests.wire.test_event_streams import chunk, concatenated, event
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Route
+
 KINDS = ("MONEY_1", "MONEY_2", "DATE_1", "NUMBER_1", "PERSON_1", "ID_1")
+Script = Sequence[str]
+Change = Callable[[str], str]
+"""What an application does to an answer before it resends it."""
 USERS = (
     ("£1,250.00", "£980.50", "12 May 2025", "34", "Elena Marsh", "AX-4471"),
     ("£7.10", "£12,000.00", "3 January 2024", "7", "Ruth Brandt", "QB-9"),
 )
-POLICY = Policy.preset("identifiers")
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 EVIL = "https://evil.example/"
-PIECES = [
-    *(f"<{kind}>" for kind in KINDS),
-    *USERS[0],
+VALUES = [f"<{kind}>" for kind in KINDS]
+CHOICES = ["1", "x", " ", " !", "a !", "`", "a`", "```a", "~~~", "<!-- a", "<b", "img src=x", "a"]
+CHOICES += ["a\\", "[a]", "(b)", "- a", "# a", "b", "Elena", "evil.example", "    a", "| a", "&lt;"]
+FORMULAS = [
     "{{= <MONEY_1> + <MONEY_2> }}",
     "{{= VALUE(<MONEY_1>) }}",
-    "{{= DAYS(<DATE_1>, \"1 January 2024\") }}",
+    '{{= DAYS(<DATE_1>, "1 January 2024") }}',
     "{{= FIRST(<PERSON_1>) }}",
-    *(
-        f'{{{{= IF(<MONEY_1> > 500, "{yes}", "{no}") }}}}'
-        for yes, no in (
-            ("1", "x"),
-            (" ", "x"),
-            ("a !", "a"),
-            ("a`", "a"),
-            ("```a", "a"),
-            ("<!-- a", "a"),
-            ("img src=x", "a"),
-            ("a", "b"),
-            ("Elena", "x"),
-            ("a\\", "a"),
-            ("evil.example", "a"),
-        )
-    ),
-    "{{= ROWS DESC\n<MONEY_1> :: a `\n<MONEY_2> :: b\n}}",
-    "{{= ROWS WHERE > 900\n<MONEY_1> :: - <PERSON_1>\n<MONEY_2> :: 1. b\n}}",
-    *("![", "[", "]", "](", "][", "]: ", "(", ")", "!", "`", "```\n", "<!--", "-->", "<", ">", "."),
-    *("\n", "\n", "\n\n", " ", " ", "      ", "- ", "1. ", "> ", "| ", "|---|\n", "\\", "a", "b"),
-    *(EVIL, f"({EVIL}1)", f"]: {EVIL}2\n", f"\n[Elena Marsh]: {EVIL}3\n", f"\n[a]: {EVIL}4\n"),
-    *(f"\n[1250.00]: {EVIL}5\n", f"![x]({EVIL}6)", f"<img src={EVIL}7>", '<img src="', '<a href="'),
-    *('">', "<pre>", "</pre>", "<script>", "www.evil.example", f"<{EVIL}>", "![<PERSON_1>]", "&lt;"),
-    *("the total is ", "so it stays with you, then. "),
+    *(f'{{{{= IF(<MONEY_1> > 500, "{yes}", "x") }}}}' for yes in CHOICES),
+    *(f'{{{{= IF(<NUMBER_1> < 9, "{yes}", "a") }}}}' for yes in CHOICES),
+    *(f"{{{{= ROWS DESC\n<MONEY_1> :: {row}\n<MONEY_2> :: b\n}}}}" for row in CHOICES),
+    *(f"{{{{= ROWS WHERE > 900\n<MONEY_1> :: {row}\n<MONEY_2> :: 1. b\n}}}}" for row in CHOICES),
 ]
-SCRIPTS = st.lists(
-    st.lists(st.sampled_from(PIECES), max_size=9).map("".join), min_size=1, max_size=3
+GUESSES = [*USERS[0], "1250.00", "Elena", "a", "b", "x", "1"]
+FRAMES = [
+    *["{f}"] * 3,
+    "{f}.      ![]({e}1)",
+    "{f}![a]({e}2)",
+    "{f}\n![a]({e}3)\n```\n",
+    "{f}\n    ![a]({e}4)\n",
+    "{f} ![a]({e}5) {f}",
+    "{f}[a]({e}6) -->\n",
+    "<{f} src={e}7>",
+    "![][{f}] ![{f}]\n\n[{g}]: {e}8\n",
+    "![][{v}] ![{v}] [{v}]\n\n[{g}]: {e}9\n",
+    "[{g}]: {e}10\n\n![{v}] [{v}][]\n",
+    "![{g}] [{g}]\n\n[{v}]: {e}11\n\n",
+    "![{g}]\n\n[{f}]: {e}12\n\n",
+    "![a]\n\n> [a]: {v}\n\n",
+    "![a]({v}) [b](x/{v}) ![c](<{f}>)",
+    '<img src="{v}"> <a href="x{v}">a</a>',
+    '<img alt="{v}" src="{e}13{f}">',
+    "<!-- {v} {f} ![a]({e}14) -->",
+    "`{f} ![a]({e}15)`",
+    "| {f} | ![a]({e}16) |\n|---|---|\n| {v} | b |\n",
+    "\n- [{v}]\n- {f}\n\n[{g}]: {e}17\n",
+    "]{f} ]{v} {f}.com {f}({e}18)",
+]
+SIGNS = [
+    "![",
+    "[",
+    "]",
+    "](",
+    "][",
+    "]: ",
+    "(",
+    ")",
+    "!",
+    "`",
+    "```\n",
+    "<!--",
+    "-->",
+    "<",
+    ">",
+    ".",
+]
+SIGNS += ["\n", "\n\n", " ", "      ", "- ", "1. ", "> ", "| ", "\\", '">', "<pre>", "</pre>", EVIL]
+SIGNS += [f"![x]({EVIL})", '<img src="', "the total is ", "so it stays with you, then. "]
+FRAME = st.builds(
+    lambda frame, f, v, g: str(frame.format(f=f, v=v, g=g, e=EVIL)),
+    *map(st.sampled_from, (FRAMES, FORMULAS, VALUES, GUESSES)),
 )
+PIECE = st.one_of(FRAME, *map(st.sampled_from, (FORMULAS, VALUES, SIGNS, SIGNS, GUESSES)))
+SCRIPTS = st.lists(st.lists(PIECE, max_size=6).map("".join), min_size=1, max_size=3)
 
 
 def strip(text: str) -> str:
@@ -104,7 +137,7 @@ class _Asked(HTMLParser):
 
 
 def conversation(
-    values: Sequence[str], script: Sequence[str], change: Callable[[str], str], streams: bool
+    values: Sequence[str], script: Script, change: Change, streams: bool
 ) -> tuple[list[bytes], list[str]]:
     """What leaves in a conversation with one user, and every page that is shown meanwhile."""
     vault = MemoryVault(numbers="from 1")
@@ -139,7 +172,7 @@ def conversation(
     return sent, [MARKDOWN.render(page) for page in pages]
 
 
-def pages_of(script: Sequence[str], change: Callable[[str], str], streams: bool) -> list[list[str]]:
+def pages_of(script: Script, change: Change, streams: bool) -> list[list[str]]:
     """The pages that two users see, who send the same bytes and name the same addresses."""
     both = [conversation(values, script, change, streams) for values in USERS]
     assert both[0][0] == both[1][0]
@@ -159,18 +192,77 @@ REPORTED = [
     ['<img src="<MONEY_1>"> [a](<PERSON_1>) ![b](x/<ID_1>)'],
     ["It is {{= <MONEY_1> + <MONEY_2> }} in all, as you know.", "Yes."],
 ]
-NAMES = {strip, wrap, quote, edit}
-few = partial(settings, deadline=None, suppress_health_check=list(HealthCheck))
+CHANGES = [strip, wrap, quote, edit]
+many = partial(settings, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("streams", [False, True])
-@pytest.mark.parametrize("change", [strip, wrap, quote, edit])
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("script", REPORTED)
-def test_what_was_found_once(script: list[str], change: Callable[[str], str], streams: bool) -> None:
+def test_what_was_found_once(script: Script, change: Change, streams: bool) -> None:
     pages_of(script, change, streams)
 
 
-@given(SCRIPTS, st.sampled_from([strip, wrap, quote, edit]), st.booleans())
-@few(max_examples=int(os.environ.get("N_SCRIPTS","150")))
-def test_nothing_differs(script: list[str], change: Callable[[str], str], streams: bool) -> None:
+def test_these_answers_are_computed_and_restored() -> None:
+    shown = [pages[-2] for pages in pages_of(REPORTED[-1][:1], strip, True)]
+    assert ["£2,230.50" in shown[0], "£12,007.10" in shown[1]] == [True, True]
+    shown = [pages[-2] for pages in pages_of(["[<PERSON_1>] and (<ID_1>)"], strip, True)]
+    assert ["[Elena Marsh] and (AX-4471)" in shown[0], "QB-9" in shown[1]] == [True, True]
+
+
+@given(SCRIPTS, st.sampled_from(CHANGES), st.booleans())
+@many(max_examples=150)
+def test_no_byte_and_no_address_differs(script: Script, change: Change, streams: bool) -> None:
     pages_of(script, change, streams)
+
+
+class Window:
+    """A browser window of an application; nothing that it asks for is there."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._asked: list[str] = []
+        self._page = browser.new_page()
+        self._page.route("**/*", self._answer)
+        self._page.goto("http://app.example/")
+
+    def _answer(self, route: Route) -> None:
+        self._asked.append(route.request.url)
+        route.fulfill(status=200, content_type="text/html", body="<p>x</p>")
+
+    def asked(self, page: str) -> list[str]:
+        """What is asked for to show a page."""
+        self._asked.clear()
+        self._page.set_content(page, wait_until="load")
+        return sorted(self._asked)
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Window]:
+    from tests.proxy.pages import chromium
+
+    with chromium() as browser:
+        yield Window(browser)
+
+
+def shown_alike(window: Window, script: Script, change: Change, streams: bool) -> None:
+    first, second = pages_of(script, change, streams)
+    for one, two in zip(first, second, strict=True):
+        if one != two:
+            assert window.asked(one) == window.asked(two)
+
+
+@pytest.mark.slow
+def test_a_browser_asks_for_the_same(window: Window) -> None:
+    assert window.asked(f"<img src={EVIL}1>") == [f"{EVIL}1"]
+    for script in REPORTED:
+        for streams in (False, True):
+            shown_alike(window, script, strip, streams)
+
+
+@pytest.mark.nightly
+@given(SCRIPTS, st.sampled_from(CHANGES), st.booleans())
+@many(max_examples=5_000, database=None)
+def test_five_thousand_scripts(
+    window: Window, script: Script, change: Change, streams: bool
+) -> None:
+    shown_alike(window, script, change, streams)
