@@ -40,9 +40,7 @@ DEFUSED = "]\\:"
 """The end of the label of a definition that is shown as text."""
 _DEFINING = r"(?:\A|\n)[ \t>*+.)0-9-]{0,40}\[[^\[\]]*"
 _DEFINED_LABEL = re.compile(_DEFINING + r"\Z")
-_DEFINITION = re.compile(
-    r"\]:[ \t\r]*\n?[ \t\r]*(?:<[^<>\n]*>|[^\s<]\S*)[ \t\r]*(?:\n|\Z|[\"'(])"
-)
+_DEFINITION = re.compile(r"\]:[ \t\r]*\n?[ \t\r]*(?:<[^<>\n]*>|[^\s<]\S*)[ \t\r]*(?:\n|\Z|[\"'(])")
 _WHOLE_DEFINITION = re.compile(r"\]:[ \t\r]*\n?(?:[ \t\r]*\n|[ \t\r]*[^\s][^\n]*\n)")
 _LABEL = re.compile(r"(?P<fixed>[!\]]?)\[[^\[\]]*\Z")
 _LOADED = re.compile(
@@ -195,9 +193,9 @@ class LinkReader:
         """
         self._catch_up()
         rest = _plain(self._unread)  # an escape that was left unfinished
-        if self._open is None and not self._links.in_strings:
-            if self._refers(self._text[-_LINE:] + rest, original, _plain(written)):
-                return True
+        before = "" if self._open or self._links.in_strings else self._text[-_LINE:] + rest
+        if self._refers(before, original, _plain(written)):
+            return True
         if self._open is None:
             is_host = _AUTHORITY.fullmatch(original) is not None
             link, before = _plain(written), self._text + rest

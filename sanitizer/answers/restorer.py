@@ -116,21 +116,16 @@ class Restorer:
         style = style or Style(self.capitals)
         if reader is None and self.links is not None:
             reader = self.links.reader()
-        end = len(text) if final else self._variants.grows_from(text, before)
+        if computes is None:
+            computes = self.computes and not (final and self.holds_other(text))
+        end = len(text) if final else self._shown_to(text, before, computes)
         finders: list[_Finder] = [
             partial(self._exact, text, final=final, before=before),
             partial(self._variants.find, text, before=before),
             partial(_asked, text),
+            *([partial(self._formula, text, final=final)] if computes else ()),
+            *([partial(_definition, text)] if reader is not None else ()),
         ]
-        if not final and (begun := BEGINS.search(text)) is not None:
-            end = min(end, begun.start())
-        if self.computes and computes is None and final:
-            computes = not self.holds_other(text)
-        if self.computes and computes is not False:
-            finders.append(partial(self._formula, text, final=final))
-            end = end if final else min(end, len(text) - formulas.longest_begun(text))
-        if reader is not None:
-            finders.append(partial(_definition, text))
         parts: list[Part] = []
         done = at = read = 0
         ahead = _Ahead(finders)
@@ -145,21 +140,10 @@ class Restorer:
                 style.read(text[done:at])
                 return [*parts, Part(text[done:at])], text[at:]
             if reader is not None:
-                after_it = text[found.end :]
-                if is_definition := found.original is DEFUSED:
-                    shown = reader.defines(text[at:], final)
-                    stays = None if shown is None else not shown
-                else:
-                    stays = reader.holds(written, found.original, after_it, final)
+                stays = _stays(reader, text, found, final)
                 if stays is None:
                     style.read(text[done:at])
                     return [*parts, Part(text[done:at])], text[at:]
-                # Only a value glued to the user's own link can change where that leads.
-                glued = text.startswith("<", found.end) and MAY_LINK.search(found.original)
-                if glued and not stays and not is_definition:
-                    reader.read_restored(found.original, written)
-                else:
-                    reader.read(written)
                 read = found.end
                 if stays:
                     at = found.end
@@ -173,6 +157,15 @@ class Restorer:
         if reader is not None:
             reader.read(text[read:end])
         return [*parts, Part(text[done:end])], text[end:]
+
+    def _shown_to(self, text: str, before: str, computes: bool) -> int:
+        """Return where the end of a text that goes on may become a released value, or the like."""
+        begun = BEGINS.search(text)
+        return min(
+            self._variants.grows_from(text, before),
+            begun.start() if begun else len(text),
+            len(text) - (formulas.longest_begun(text) if computes else 0),
+        )
 
     def holds_other(self, answer: str) -> bool:
         """Return True if an answer may hold a link that was not sent: see `Links.holds_other`."""
@@ -266,6 +259,22 @@ class Restorer:
         return result
 
 
+def _stays(reader: LinkReader, text: str, found: Found, final: bool) -> bool | None:
+    """Return True if what was found stays as it came, and read it; None if more must come first."""
+    written = text[found.start : found.end]
+    if found.original is DEFUSED:
+        defines = reader.defines(text[found.start :], final)
+        stays = None if defines is None else not defines
+    else:
+        stays = reader.holds(written, found.original, text[found.end :], final)
+    # Only a value glued to the user's own link can change where that leads.
+    if stays is False and text.startswith("<", found.end) and MAY_LINK.search(found.original):
+        reader.read_restored(found.original, written)
+    elif stays is not None:
+        reader.read(written)
+    return stays
+
+
 def _definition(text: str, at: int) -> Found | None:
     """Return where the first label of a definition may end, at or after a place."""
     ends = text.find("]", at)
@@ -352,7 +361,7 @@ class RestoredStream:
 
     def __init__(self, restorer: Restorer) -> None:
         self.held, self.waits = "", False
-        self._restorer = restorer
+        self._restorer, self._computes = restorer, restorer.computes
         self._came: list[str] = []
         self._before = ""
         self._reader = None if restorer.links is None else restorer.links.reader()
@@ -366,20 +375,25 @@ class RestoredStream:
         """End the stream; return the text still held back."""
         return _joined(self.parts("", final=True))
 
+    def _forbid(self, came: Iterable[str]) -> None:
+        """Compute nothing from now on, if what came may hold a link."""
+        self._computes = self._computes and not self._restorer.holds_other("".join(came))
+
     def parts(self, piece: str, final: bool = False) -> list[Part]:
         """Feed one piece, the last one if it is final; return the parts that can be shown now."""
         text = self.held + piece
         if self.waits and not final:
             self.held = text
             return []
-        restorer, computes = self._restorer, None
-        if final and self.waits:
-            computes = not restorer.holds_other("".join([*self._came, text]))
-        parts, self.held = restorer.parts(
-            text, final, self._before, self._reader, self._style, computes
-        )
-        if restorer.computes and not final:
+        restorer = self._restorer
+        if final:
+            self._forbid([*self._came, text])
+        state = (self._before, self._reader, self._style, self._computes)
+        parts, self.held = restorer.parts(text, final, *state)
+        if self._computes and not final:
             self._came.append(text[: len(text) - len(self.held)])
-            self.waits = restorer.has_formula(self.held)
+            if restorer.has_formula(self.held):
+                self._forbid(self._came)
+                self.waits = self._computes
         self._before = (self._before + text[: len(text) - len(self.held)])[-BEFORE:]
         return parts
