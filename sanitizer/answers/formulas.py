@@ -353,7 +353,7 @@ def _comparable(first: Value | None, second: Value | None) -> tuple[Any, Any]:
     """Return what two values are compared by; a plain number fits every unit."""
     if isinstance(first, Moment) and isinstance(second, Moment):
         if first.day and second.day and first.sure == second.sure:
-            if not (first.sure or abs(first.day - second.day) <= _HALF_YEAR):
+            if not (_said(first, second) or abs(first.day - second.day) <= _HALF_YEAR):
                 raise _Unclear  # is 3 December before 5 January?
             return (first.day, first.minutes or 0), (second.day, second.minutes or 0)
         if first.day or second.day or first.minutes is None or second.minutes is None:
@@ -372,6 +372,11 @@ def _comparable(first: Value | None, second: Value | None) -> tuple[Any, Any]:
         if share.shared and not share.unit and other.literal and other.value > 1:
             raise _Unclear  # a part of one beside per cents: twice "10 %" and 30
     return first.value, second.value
+
+
+def _said(*moments: Moment) -> bool:
+    """Return True if all of them say their years."""
+    return all("y" in each.codes for each in moments)
 
 
 def _places(values: Sequence[Value | None]) -> list[Any]:
@@ -537,10 +542,10 @@ def _between(name: str, given: Sequence[Amount | Moment]) -> Amount:
         if minutes < 0 and not (later.day and earlier.day):
             raise _Unclear  # over midnight?
         return Amount(minutes, "minute") if name == "MINUTES" else Amount(minutes / 60, "hour")
-    said = "y" in later.codes and "y" in earlier.codes
-    # Over the end of a year that nobody names, or of "-1 full years".
-    if not (later.day and earlier.day) or (days < 0 and (name != "DAYS" or not said)):
-        raise _Unclear
+    if not (later.day and earlier.day) or (days < 0 and name != "DAYS"):
+        raise _Unclear  # "-1 full years"
+    if not _said(later, earlier) and not 0 <= days <= _HALF_YEAR.days:
+        raise _Unclear  # over the end of a year that nobody names?
     if name in ("DAYS", "WEEKS"):
         return Amount(Decimal(days if name == "DAYS" else days // 7))
     late, early = later.day, earlier.day

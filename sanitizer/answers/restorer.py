@@ -66,7 +66,7 @@ class Restorer:
             they are, and what is added to them later is restored too; other mappings are copied.
         links: tells what stands in links; None restores there too.
         escaped: find other spellings of placeholders.
-        computes: what `formulas` says of values is computed.
+        computes: what `formulas` says of values is computed, where `guard` finds no other link.
         capitals: names that were typed in lower case come back with capitals where the answer is
             prose that uses them.
     """
@@ -80,7 +80,7 @@ class Restorer:
         capitals: bool = False,
     ) -> None:
         self.originals = originals if isinstance(originals, Originals) else Originals(originals)
-        self.links = links
+        self.links, self.guard = links, links or _ALL_LINKS
         self.computes, self.capitals = computes, capitals
         self._variants = Variants(self.originals, escaped)
         self._values: tuple[Reader, int] | None = None
@@ -100,7 +100,7 @@ class Restorer:
         before: str = "",
         reader: LinkReader | None = None,
         style: Style | None = None,
-        computes: bool | None = None,
+        came: str = "",
     ) -> tuple[list[Part], str]:
         """Return the text in parts, and its end that may become a released value.
 
@@ -110,14 +110,14 @@ class Restorer:
             before: the last characters of the answer before it.
             reader: has read the answer before it, and reads what is returned in parts.
             style: the same.
-            computes: formulas are computed; if None, in a whole text that holds no link, and the
-                first one of a text that goes on is held back with all behind it.
+            came: the answer before it, as far as it may hold a link: then no formula is computed.
+                Of a text that goes on the first formula is held back, with all behind it.
         """
         style = style or Style(self.capitals)
         if reader is None and self.links is not None:
             reader = self.links.reader()
-        if computes is None:
-            computes = self.computes and not (final and self.holds_other(text))
+        whole = came + text if final else came
+        computes = self.computes and not self.guard.holds_other(whole)
         end = len(text) if final else self._shown_to(text, before, computes)
         finders: list[_Finder] = [
             partial(self._exact, text, final=final, before=before),
@@ -166,10 +166,6 @@ class Restorer:
             begun.start() if begun else len(text),
             len(text) - (formulas.longest_begun(text) if computes else 0),
         )
-
-    def holds_other(self, answer: str) -> bool:
-        """Return True if an answer may hold a link that was not sent: see `Links.holds_other`."""
-        return (self.links or _ALL_LINKS).holds_other(answer)
 
     def notes(self) -> tuple[str, ...]:
         """Return a note for each thing that was drawn, also where the draw equals the original.
@@ -361,8 +357,8 @@ class RestoredStream:
 
     def __init__(self, restorer: Restorer) -> None:
         self.held, self.waits = "", False
-        self._restorer, self._computes = restorer, restorer.computes
-        self._came: list[str] = []
+        self._restorer = restorer
+        self._came, self._link = list[str](), ""
         self._before = ""
         self._reader = None if restorer.links is None else restorer.links.reader()
         self._style = Style(restorer.capitals)
@@ -375,10 +371,6 @@ class RestoredStream:
         """End the stream; return the text still held back."""
         return _joined(self.parts("", final=True))
 
-    def _forbid(self, came: Iterable[str]) -> None:
-        """Compute nothing from now on, if what came may hold a link."""
-        self._computes = self._computes and not self._restorer.holds_other("".join(came))
-
     def parts(self, piece: str, final: bool = False) -> list[Part]:
         """Feed one piece, the last one if it is final; return the parts that can be shown now."""
         text = self.held + piece
@@ -386,14 +378,14 @@ class RestoredStream:
             self.held = text
             return []
         restorer = self._restorer
-        if final:
-            self._forbid([*self._came, text])
-        state = (self._before, self._reader, self._style, self._computes)
+        came = "".join(self._came) if final else self._link
+        state = (self._before, self._reader, self._style, came)
         parts, self.held = restorer.parts(text, final, *state)
-        if self._computes and not final:
+        if restorer.computes and not final:
             self._came.append(text[: len(text) - len(self.held)])
             if restorer.has_formula(self.held):
-                self._forbid(self._came)
-                self.waits = self._computes
+                came = "".join(self._came)
+                self.waits = not restorer.guard.holds_other(came)
+                self._link = "" if self.waits else "//"
         self._before = (self._before + text[: len(text) - len(self.held)])[-BEFORE:]
         return parts

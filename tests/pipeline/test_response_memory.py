@@ -37,7 +37,7 @@ def _places(text: str, value: str) -> list[int]:
 
 
 @pytest.mark.parametrize("shown", ["", " ", "\n> "])
-@pytest.mark.parametrize("said_", ["One <B> two three.", "\n<B> one two three.", "One two five <B>"])
+@pytest.mark.parametrize("said_", ["One <B> two three.", "\n<B> one two three.", "One two six <B>"])
 def test_what_was_shown_without_a_word_is_kept_when_its_answer_is_edited(
     shown: str, said_: str
 ) -> None:
