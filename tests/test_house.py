@@ -23,7 +23,7 @@ DOORS = [
 ]
 MAX_FILES_IN_A_PACKAGE = 13
 MAX_LINES = {
-    "answers": 3_600,
+    "answers": 3_800,
     "bulk": 2_300,
     "cli": 3_350,
     "clients": 1_350,
@@ -44,7 +44,7 @@ MAX_LINES = {
     "wire": 3_950,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_500, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_800, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

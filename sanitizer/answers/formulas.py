@@ -153,7 +153,7 @@ def compute(
             rows = _ROWS.fullmatch(inner)
             if rows:
                 return _shown(_sorted(rows, reader, restore))
-            result = str(_Expression(inner, reader).value)
+            result = str(_Expression(inner, reader).value).strip()
     except _FAILED:
         return None
     if "\n" in result or MAY_LINK.search(result):
@@ -176,7 +176,7 @@ def _inner(written: str, originals: Mapping[str, str]) -> str:
 
 def _shown(result: str) -> str | None:
     """Return a result; None for a blank one: an answer that is stripped would tell of it."""
-    return result.strip() if any(map(str.isalnum, result)) else None
+    return result if any(map(str.isalnum, result)) else None
 
 
 def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) -> str:
