@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from sanitizer.doors import lazy_door
 
 if TYPE_CHECKING:
+    from sanitizer.clients.shielding import preview as preview
+    from sanitizer.clients.shielding import record_of as record_of
     from sanitizer.clients.shielding import shield as shield
     from sanitizer.corrections.memory import Corrections as Corrections
     from sanitizer.errors import BudgetExceeded as BudgetExceeded
@@ -41,7 +43,7 @@ else:
     __getattr__, __dir__, __all__ = lazy_door(
         __name__,
         {
-            "clients.shielding": "shield",
+            "clients.shielding": "preview record_of shield",
             "corrections.memory": "Corrections",
             "errors": "BudgetExceeded LedgerError ModelError NotCertified PolicyError "
             "PrivacyError RequestRefused SanitizerError UpstreamError VaultError",

@@ -28,23 +28,23 @@ MAX_LINES = {
     "cli": 3_350,
     "clients": 1_350,
     "corrections": 500,
-    "detect": 1_900,
+    "detect": 1_930,
     "documents": 850,
     "identifiers": 3_450,
     "integrations": 1_000,
     "lm": 2_500,
-    "pipeline": 4_750,
+    "pipeline": 4_850,
     "privacy": 2_750,
-    "proxy": 3_700,
+    "proxy": 3_750,
     "risk": 2_050,
-    "storage": 3_900,
+    "storage": 4_000,
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_350,
-    "wire": 3_950,
+    "wire": 4_650,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_800, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_800, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

@@ -42,7 +42,8 @@ class Part(NamedTuple):
     original: str | None = None
 
 
-def _joined(parts: Iterable[Part]) -> str:
+def joined(parts: Iterable[Part]) -> str:
+    """Return parts as they are shown."""
     return "".join([part.text if part.original is None else part.original for part in parts])
 
 
@@ -87,7 +88,7 @@ class Restorer:
 
     def text(self, text: str) -> str:
         """Return a whole text with originals."""
-        return _joined(self.parts(text)[0])
+        return joined(self.parts(text)[0])
 
     def stream(self) -> RestoredStream:
         """Return a stream that restores one text which comes in pieces, however it is split."""
@@ -365,11 +366,11 @@ class RestoredStream:
 
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now."""
-        return _joined(self.parts(piece))
+        return joined(self.parts(piece))
 
     def finish(self) -> str:
         """End the stream; return the text still held back."""
-        return _joined(self.parts("", final=True))
+        return joined(self.parts("", final=True))
 
     def parts(self, piece: str, final: bool = False) -> list[Part]:
         """Feed one piece, the last one if it is final; return the parts that can be shown now."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, NoReturn, TypeVar, cast
+from math import inf
+from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
-from sanitizer.clients.transport import Request, TransportFilter, is_filter
+from sanitizer.answers.asking import Need
+from sanitizer.clients.transport import KEY, Request, TransportFilter, is_filter
 from sanitizer.errors import RequestRefused, SanitizerError
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.answers import Stamp
-from sanitizer.wire.filter import Exchange
+from sanitizer.wire.filter import Exchange, Filter, Preview
+from sanitizer.wire.headers import WireRecord
 
 ClientT = TypeVar("ClientT")
 OnHint = Callable[[str], object]
@@ -21,8 +25,6 @@ OnHint = Callable[[str], object]
 OnNeed = Callable[[list[tuple[str, str]]], Iterable[str]]
 """Function ([(class, placeholder)]) -> the placeholders whose values may leave."""
 
-KEY = "sanitizer_record"
-"""Key of the record in an answer's object, an attribute of what the SDK returns."""
 NOTES_KEY = "sanitizer_notes"
 """Key of the notes: what the model was told in place of each thing that was drawn."""
 
@@ -51,7 +53,7 @@ def shield(
     Key, organization, project, retries, timeout, base URL, headers, query, proxies, mounts, hooks
     and cookies stay. Prompts are sanitized, answers restored, streamed or not; answers carry
     `sanitizer_record`, a dict, and `sanitizer_notes`, what the model was told in place of what was
-    drawn, on the whole answer, on the first chunk of a stream of chat, on
+    drawn and what fits no schema, on the whole answer, on the first chunk of a stream of chat, on
     `event.response` of a stream of responses, and on `event.message` of a stream of Anthropic's
     messages. If the Sanitizer has an extractor, it writes what whole answers say for the original
     prompt, outside an event loop. Copies (`copy`, `with_options`) are shielded too,
@@ -94,10 +96,11 @@ def shield(
         on_hint: called before a request is sent, with each hint for its newest text: what leaves
             because the request needs it, and what its task may miss. What it raises stops the
             request.
-        on_need: called where a whole answer asks for values ("[need <CONDITION_1>]"), with a list
+        on_need: called where an answer asks for values ("[need <CONDITION_1>]"), with a list
             of (class, placeholder): returns the placeholders that may leave. The request is then
-            sent once more, with these values behind its newest text. Ask a person there: without
-            it nothing is released.
+            sent once more, with these values behind its newest text. At the end of a stream, which
+            was shown, the values leave with the next request that holds this text. Ask a person
+            there: without it nothing is released.
 
     Raises:
         TypeError: another kind of client.
@@ -118,6 +121,64 @@ def shield(
     copied.__class__ = _shielded_kind(kind)
     copied._shielded_by = by
     return cast(ClientT, copied)
+
+
+class AnswerRecord(NamedTuple):
+    """What a shielded client says of an answer: what its request released, and `shield`'s notes."""
+
+    record: WireRecord
+    notes: tuple[str, ...]
+
+
+def record_of(answer: object) -> AnswerRecord:
+    """Return what is said of an answer: whole, a stream, its first chunk, or a raw response.
+
+    Raises:
+        TypeError: nothing is said of it, as of later chunks.
+    """
+    inside = (getattr(answer, name, None) for name in ("response", "message", "http_response"))
+    for each in (answer, *inside):
+        exchange = getattr(each, "extensions", {}).get(KEY)
+        if isinstance(exchange, Exchange):
+            return AnswerRecord(exchange.record, exchange.notes)
+        if isinstance(told := getattr(each, KEY, None), dict):
+            values: dict[str, Any] = {k: inf if v is None else v for k, v in told.items()}
+            return AnswerRecord(WireRecord(**values), tuple(getattr(each, NOTES_KEY)))
+    raise TypeError(f"answer must be one of a shielded client, got {type(answer).__name__}")
+
+
+def preview(
+    client: object, messages: Sequence[object] = (), *, path: str = "", **request: object
+) -> Preview:
+    """Return what a shielded client would send for a request; also as its method `preview`.
+
+    It charges, keeps and sends nothing. In an event loop, call it in a thread: models may read.
+
+    Args:
+        client: as `shield` returned it.
+        messages: as for the request. request: what else it holds.
+        path: of the endpoint; default chat completions or messages, and responses for `input=`.
+
+    Raises:
+        TypeError: the client is not shielded, or the request is no JSON.
+        SanitizerError: as the request; but a budget has no limit here.
+    """
+    by = getattr(client, "_shielded_by", None)
+    if not isinstance(by, _Shield):
+        raise TypeError(f"client must be what shield returned, got {type(client).__name__}")
+    of_sdk = "messages" if by.sdk == "anthropic" else "chat/completions"
+    path = path or ("responses" if "input" in request else of_sdk)
+    body = {"messages": list(messages), **request} if messages else request
+    written = json.dumps(body, default=_plain).encode()
+    headers = {"content-type": "application/json"}
+    return Filter(by.sanitizer).preview(f"/{path.lstrip('/')}", headers, written)
+
+
+def _plain(value: Any) -> Any:
+    """Return an object of an SDK as it writes it into a request."""
+    if not hasattr(value, "model_dump"):
+        raise TypeError(f"a request must be JSON, got a {type(value).__name__} in it")
+    return value.model_dump(mode="json", exclude_unset=True)
 
 
 def shielded_http_client(http_client: Any, sanitizer: Sanitizer, trusted_tracing: bool) -> Any:
@@ -188,6 +249,7 @@ def _shielded_kind(kind: Any) -> Any:
             return copied
 
         with_options = copy
+        preview = preview
 
     # The name of the class is sent as the user agent, so it has to be the SDK's.
     Shielded.__name__, Shielded.__qualname__ = kind.__name__, kind.__qualname__
@@ -239,15 +301,31 @@ class _SdkFilter(TransportFilter):
     def again(self, exchange: Exchange, request: Request, body: bytes) -> Exchange | None:
         with self.stage("what the answer asks for could not be released"):
             needs = exchange.needs(body) if self.on_need is not None else ()
-            if not needs or self.on_need is None:
-                return None
-            chosen = self.on_need([(need.kind, need.placeholder) for need in needs])
-            released = exchange.decide(needs, tuple(chosen))
+            released = self._ask(exchange, needs)
         return self.request(*request) if released else None
 
+    def said(self, exchange: Exchange) -> Callable[[str], str] | None:
+        def ask(said: str) -> str:
+            self._ask(exchange, exchange.needs(said))
+            return ""
+
+        return None if self.on_need is None else ask
+
+    def _ask(self, exchange: Exchange, needs: Sequence[Need]) -> bool:
+        """Ask what may leave of what an answer needs; return True if something may."""
+        if self.on_need is None or not needs:
+            return False
+        chosen = self.on_need([(need.kind, need.placeholder) for need in needs])
+        return exchange.decide(needs, tuple(chosen))
+
     def stamp(self, exchange: Exchange) -> Stamp:
-        told = {KEY: exchange.record.as_dict(), NOTES_KEY: list(exchange.notes)}
-        return lambda answer: {**answer, **told}
+        record = exchange.record.as_dict()
+        # What fits no schema is known when the answer was restored, just before this is called.
+        return lambda answer: {
+            **answer,
+            KEY: record,
+            NOTES_KEY: [*exchange.notes, *exchange.untyped],
+        }
 
     def error(self, error: SanitizerError) -> SanitizerError:
         return as_sdk_error(error, self.sdk)

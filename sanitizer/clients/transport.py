@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -23,6 +23,8 @@ from sanitizer.wire.headers import answer_headers, record_headers, sent_headers,
 ClientT = TypeVar("ClientT")
 TransportT = TypeVar("TransportT")
 
+KEY = "sanitizer_record"
+"""Key of the record in an answer's object, and of the exchange in its response's extensions."""
 Request = tuple[str, bytes, Mapping[str, str], bytes]
 """Method, target, headers and body of a request."""
 # They would not fit the sanitized body, and a digest of private text must not leave.
@@ -79,7 +81,7 @@ class TransportFilter:
     def events(self, exchange: Exchange, content_type: str) -> EventStream:
         """Return what restores a streamed answer. Raises UpstreamError, VaultError."""
         with self.restoring():
-            return exchange.stream(content_type, self.stamp(exchange))
+            return exchange.stream(content_type, self.stamp(exchange), self.said(exchange))
 
     def again(self, exchange: Exchange, request: Request, body: bytes) -> Exchange | None:
         """Return the request with what a person let leave, if the answer asks for it; else None.
@@ -87,6 +89,10 @@ class TransportFilter:
         Args:
             request: what was asked. body: the whole answer, as it came.
         """
+        return None
+
+    def said(self, exchange: Exchange) -> Callable[[str], str] | None:
+        """Return what is told what a streamed answer said, as of an `EventStream`; None if none."""
         return None
 
     def restoring(self) -> AbstractContextManager[None]:
@@ -195,7 +201,7 @@ class _Transport(Generic[TransportT]):
             response, self._filter.events(exchange, kind), self._filter
         )
         headers = answer_headers(response.headers.raw)
-        return self._answer(response, [*headers, *record_headers(exchange.record)], stream)
+        return self._answer(exchange, response, headers, stream)
 
     def _whole(self, exchange: Exchange, response: Any, body: bytes) -> Any:
         """Return the answer with a restored body, not yet read, as from any transport."""
@@ -205,11 +211,15 @@ class _Transport(Generic[TransportT]):
             headers.append((b"content-type", b"application/json"))
         headers.append((b"content-length", b"%d" % len(body)))
         stream = self.http.ByteStream(body)
-        return self._answer(response, [*headers, *record_headers(exchange.record)], stream)
+        return self._answer(exchange, response, headers, stream)
 
-    def _answer(self, response: Any, headers: list[tuple[bytes, bytes]], stream: Any) -> Any:
+    def _answer(self, exchange: Exchange, response: Any, headers: Any, stream: Any) -> Any:
+        headers = [*headers, *record_headers(exchange.record)]
         return self.http.Response(
-            response.status_code, headers=headers, stream=stream, extensions=response.extensions
+            response.status_code,
+            headers=headers,
+            stream=stream,
+            extensions={**response.extensions, KEY: exchange},
         )
 
     def _is_mine(self) -> bool:

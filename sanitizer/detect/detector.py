@@ -8,10 +8,11 @@ nothing else is read differently (docs/guarantees.md, theorem B).
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import threading
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -72,6 +73,9 @@ _FOREIGN = re.compile(
 closed goes on to the end."""
 MOST_ASKED = 1_500
 """Tokens of the longest text of a user that is read for what it needs; more is a document."""
+TOGETHER = 0.7
+"""How far the odds of a thing are raised towards the highest of its class in the text: chosen by
+the texts that choose the reader's thresholds, where single odds leave half a column hidden."""
 
 _T = TypeVar("_T")
 
@@ -220,7 +224,7 @@ class Detector:
         read = self._reader.read(encoded, [(run.ids, run.firsts) for run in runs], ask)
         words = [(found.gaps[n] + w.start, found.gaps[n] + w.end) for n, w in found.view.words]
         said = [
-            self._with_needed(word, read.needed, shown.get(number))
+            (word, shown.get(number))
             for number, word in enumerate(
                 _decided(words, [True] * len(words), read.visible, least, True)
             )
@@ -245,11 +249,8 @@ class Detector:
                     _decided(places, known, scores, least, False), its.firsts, ends, strict=True
                 )
             ]
-            said += [
-                self._with_needed(word, read.needed, slots.get(number))
-                for word in _whole(run.written, start, decided)
-            ]
-        return sorted(said)
+            said += [(word, slots.get(number)) for word in _whole(run.written, start, decided)]
+        return sorted(self._with_needed(said, read.needed))
 
     def _ask(self, view: View) -> tuple[Ask | None, dict[int, int], dict[int, int]]:
         """Return what the user wrote of a view, and the rows of its slots and visible words.
@@ -264,15 +265,40 @@ class Detector:
         shown = {number: len(slots) + row for row, number in enumerate(own.words)}
         return Ask(encoded.ids, [*encoded.slots, *encoded.words]), slots, shown
 
-    def _with_needed(self, word: Labelled, odds: Floats, row: int | None) -> Labelled:
-        """Return a word with whether the request needs it: by its class and the state there."""
-        if row is None or word.kind not in ELIGIBLE:
-            return word
+    def _with_needed(
+        self, words: Sequence[tuple[Labelled, int | None]], odds: Floats
+    ) -> Iterator[Labelled]:
+        """Yield words with whether the request needs them: by class, and the states there.
+
+        The odds of a thing lie between its own and the highest of its class: who asks for the sum
+        of a column needs all of it.
+
+        Args:
+            words: with their rows in `odds`, float32 [n_asked, n_eligible + n_telling].
+        """
         least, n = self._reader.least_needed, len(ELIGIBLE)
-        age, birth = (bool(odds[row, n + i] >= least[name]) for i, name in enumerate(TELLING))
-        needed = bool(odds[row, ELIGIBLE.index(word.kind)] >= least[word.kind])
-        is_birth = word.kind == "DATE" and birth
-        return word._replace(needed=needed and not is_birth, age=word.kind == "NUMBER" and age)
+        tops: defaultdict[str, float] = defaultdict(lambda: -math.inf)
+        for word, row in words:
+            if row is not None and word.kind in ELIGIBLE:
+                own = float(odds[row, ELIGIBLE.index(word.kind)])
+                tops[word.kind] = max(own, tops[word.kind])
+        for word, row in words:
+            if row is None or word.kind is None or word.kind not in tops:
+                yield word
+                continue
+            age, birth = (bool(odds[row, n + i] >= least[name]) for i, name in enumerate(TELLING))
+            both = together(float(odds[row, ELIGIBLE.index(word.kind)]), tops[word.kind])
+            needed = bool(both >= least[word.kind]) and not (word.kind == "DATE" and birth)
+            yield word._replace(needed=needed, age=word.kind == "NUMBER" and age)
+
+
+def together(own: Any, highest: Any) -> Any:
+    """Return log odds of things from their own and the highest of their class in the text.
+
+    Args:
+        own, highest: floats, or arrays of one shape.
+    """
+    return own + TOGETHER * (highest - own)
 
 
 def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Protocol
 
 from sanitizer.answers.alignment import Piece
 from sanitizer.answers.asking import NEED, NOTE, Need, needs_of
@@ -22,7 +23,7 @@ from sanitizer.answers.extractors import (
 )
 from sanitizer.answers.formulas import INSTRUCTION, OPENS
 from sanitizer.answers.links import MAY_HOLD, Links
-from sanitizer.answers.restorer import Restorer
+from sanitizer.answers.restorer import Part, Restorer
 from sanitizer.pipeline.leaving import decide
 from sanitizer.pipeline.record import Settings, answer_record
 from sanitizer.pipeline.response_memory import Passage, Resent, ResponseMemory, declared
@@ -52,6 +53,9 @@ class Answers:
         extractor: rewrites answers for the original prompt; None restores identifiers only.
         responses: the answers that the vault holds.
         is_typed: returns whether a person writes in role "user", as far as can be told.
+
+    Attributes:
+        quotes: a text of the user's holds what looks like a formula, so that none is computed.
     """
 
     def __init__(
@@ -68,12 +72,12 @@ class Answers:
         self._prompts = RecentPrompts()
         self._sent: deque[str] = deque(maxlen=MAX_SENT)
         self._results: deque[SanitizedText] = deque(maxlen=MAX_SENT)
-        self._quotes = False
+        self.quotes = False
 
     def follow(self, other: Answers) -> None:
         """Go on with what another one of the same conversation has remembered."""
         self._prompts, self._sent = other._prompts, other._sent
-        self._results, self._quotes = other._results, other._quotes
+        self._results, self.quotes = other._results, other.quotes
 
     def resent(self, text: DeclaredText) -> DeclaredText | SanitizedText:
         """Return a text of the assistant with what the API wrote of it declared.
@@ -97,7 +101,7 @@ class Answers:
             if MAY_HOLD.search(result.text):
                 self._sent.append(result.text)
             self._results.append(result)
-            self._quotes = self._quotes or OPENS in result.text
+            self.quotes = self.quotes or OPENS in result.text
         if self.extractor is not None and role == "user":
             self._prompts.add(result)
         return result
@@ -200,7 +204,7 @@ class Answers:
         formulas = self.settings.policy.wire.formulas
         if formulas != "auto" or self.settings.policy.detector == "none":
             return formulas is True
-        return not (self._quotes or any(OPENS in each.text for each in prompts))
+        return not (self.quotes or any(OPENS in each.text for each in prompts))
 
     def _context(self, prompt: Answered | None) -> AnswerContext:
         if isinstance(prompt, SanitizedText):
@@ -219,7 +223,14 @@ def _originals_of(result: SanitizedText) -> Originals:
     return Originals({value: original for value, original in found if value.startswith("<")})
 
 
-def pieces_of(sent: str, shown: str, restorers: Iterable[Restorer]) -> tuple[Piece, ...]:
+class ByParts(Protocol):
+    """What restores a whole text in parts, as `Restorer.parts`."""
+
+    def parts(self, text: str, /) -> tuple[list[Part], str]:
+        """Return the text in parts, and what is left of it."""
+
+
+def pieces_of(sent: str, shown: str, restorers: Iterable[ByParts]) -> tuple[Piece, ...]:
     """Return the stretches of an answer, restored ones apart from what the API wrote.
 
     An answer that was rewritten is one stretch.

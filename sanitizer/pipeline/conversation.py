@@ -35,12 +35,19 @@ from sanitizer.pipeline.record import (
     plain_record,
 )
 from sanitizer.pipeline.response_memory import ResponseMemory
-from sanitizer.pipeline.surrogates import APART, KnownIdentifiers, again, count_draws, surrogates
+from sanitizer.pipeline.surrogates import (
+    APART,
+    KnownIdentifiers,
+    again,
+    count_draws,
+    surrogates,
+    undrawn,
+)
 from sanitizer.randomness import SYSTEM_RANDOM, Source
 from sanitizer.results import Record, SanitizedText
 from sanitizer.storage.budget import Charges
 from sanitizer.storage.table import Row, Wanted
-from sanitizer.storage.vault import Vault, message_key
+from sanitizer.storage.vault import Scratch, Vault, message_key
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import DeclaredText
 from sanitizer.text.words import Segmented
@@ -370,9 +377,24 @@ class Conversation:
             return []
         models, settings = self.models(), self.settings
         return [
-            SanitizedText(*choices.finish(), perturbed_record(choices, settings, models))
+            self.shown(
+                SanitizedText(*choices.finish(), perturbed_record(choices, settings, models))
+            )
             for choices in draw(texts, models, source)
         ]
+
+    def shown(self, result: SanitizedText) -> SanitizedText:
+        """Return a result as it is to be seen: before it is sent, not what was drawn for it."""
+        if isinstance(self.vault, Scratch) and self.vault.is_unsent:
+            return undrawn(result, self.vault.below.originals(self.conversation))
+        return result
+
+    def unsent(self) -> Conversation:
+        """Return this conversation for a look at what would leave; it changes nothing of it."""
+        scratch = self.vault.scratch(self.conversation)
+        scratch.is_unsent, other = True, self.derive(vault=scratch)
+        other.answers.quotes = self.answers.quotes
+        return other
 
     # ---- identifiers that the table knows ----
 

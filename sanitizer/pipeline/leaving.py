@@ -18,7 +18,7 @@ from sanitizer.text.words import Segmented, Unit
 QUASI = frozenset("PLACE ORIGIN OCCUPATION BELIEF SEXUALITY CRIME FAMILY AGE".split())
 """Classes of which a few together name a person."""
 MOST_RELEASED = 2
-"""Things that are released in a conversation because an API asked for them."""
+"""Messages of a conversation after which a person may release what an answer asked for."""
 
 
 def leave(table: Entries, segmented: Segmented, policy: Policy, may_leave: bool) -> Segmented:
@@ -121,12 +121,13 @@ def decide(
     if message in table.decided:
         return False
     table.make_room(len(needs))
-    before = n_released = sum(row.place == RELEASED for row in table.rows)
+    so_far = {row.key for row in table.rows if row.place == RELEASED}
+    released = False
     for need in needs:
-        may = n_released < MOST_RELEASED and not (
+        may = len(so_far) < MOST_RELEASED and not (
             need.kind in QUASI and _n_quasi(table) >= policy.leave_at_most
         )
         place = RELEASED if may and need.placeholder in chosen else REFUSED
-        n_released += place == RELEASED
+        released = released or place == RELEASED
         table.add(Row(need.kind, need.original, message, place, need.placeholder, 0.0))
-    return n_released > before
+    return released

@@ -312,7 +312,8 @@ class _Answers:
         """Add the texts of one answer."""
         self.n_turns += 1
         self.n_held += 1
-        for passage in passages:
+        ways = [way for passage in passages for way in (passage, _spelled_again(passage)) if way]
+        for passage in ways:
             self._unkept.discard(passage)
             role, sent, shown, pieces, place, aside, asked = _lean(passage)
             turn = self.n_turns if asked is None else asked
@@ -436,6 +437,19 @@ def _lean(passage: Passage) -> Passage:
         for sent, shown in passage.pieces
     )
     return passage._replace(shown=once.get(passage.shown, passage.shown), pieces=pieces)
+
+
+def _spelled_again(passage: Passage) -> Passage | None:
+    """Return a text as JavaScript writes it again: "1250" for a restored "1250.0"; None if equal.
+
+    It is not kept: how much room an answer takes is no matter of what is hidden.
+    """
+    pieces = tuple(
+        Piece(sent, shown if sent == shown else shown.removesuffix(".0"))
+        for sent, shown in passage.pieces
+    )
+    shown = "".join([piece.shown for piece in pieces])
+    return None if pieces == passage.pieces else passage._replace(shown=shown, pieces=pieces)
 
 
 def _encoded(passages: Sequence[Passage], record: Record) -> SanitizedText:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from sanitizer.corrections.memory import Corrections
 
 _LOG = logging.getLogger("sanitizer")
+LOG_TEXT = "SANITIZER_LOG_TEXT"
+"""Environment variable: "1" lets texts, before and after, into the log at level DEBUG."""
 MAX_BATCH_TEXTS = 64
 """Most texts that `sanitize_stream` charges and draws together."""
 
@@ -193,6 +196,17 @@ class Sanitizer:
             other._budget = budget_for(self._limit, self._ledger, other.conversation, other._scopes)
         return other
 
+    def unsent(self) -> Sanitizer:
+        """Return a Sanitizer that shows what this one would release now: use it once.
+
+        Guarantee: vault, budget and ledger of this one stay as they are. What would be drawn is
+        shown as "(drawn when sent)"; its `spent` is what would be charged, without a limit.
+        """
+        other = self._copy()
+        other._memories, other._inner = None, self.inner.unsent()
+        other._budget = LocalBudget(None)
+        return other
+
     def sanitize(
         self,
         text: str | DeclaredText,
@@ -257,7 +271,8 @@ class Sanitizer:
             charges.settle(0, released=True)
         warnings = tuple(FactWarning(begin, end) for begin, end in private.facts)
         left = tuple(Left(each.start, each.end, each.kind) for each in masked.segmented.left)
-        result = SanitizedText(rendered, replacements, record, warnings, left)
+        result = inner.shown(SanitizedText(rendered, replacements, record, warnings, left))
+        _log_text(given.text, result)
         if left and self.policy.wire.ask == "warn":
             _LOG.info("left as the request needs it: %s", ", ".join(record.left))
         return inner.answers.prompted(result, role)
@@ -423,6 +438,7 @@ class Sanitizer:
             result = found or results.get(i) or repeated(results[first[message.key]])
             if inner.preview and (found or i in results):  # found: before a restart, perhaps
                 inner.note_preview(message, result)
+            _log_text(message.text, result)
             yield inner.answers.prompted(result, message.role)
         if refusal is not None:
             raise refusal
@@ -724,6 +740,12 @@ def _with_roles(
             than = "got fewer" if its_role is None else "got more"
             raise ValueError(f"role must hold one for each text, {than}")
         yield text, its_role
+
+
+def _log_text(before: str, result: SanitizedText) -> None:
+    """Log a text and what leaves in its place, if both the level and the environment ask for it."""
+    if _LOG.isEnabledFor(logging.DEBUG) and os.environ.get(LOG_TEXT) == "1":
+        _LOG.debug("%r leaves as %r", before, result.text)
 
 
 def _fresh_name() -> str:

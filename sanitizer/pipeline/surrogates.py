@@ -282,14 +282,44 @@ def again(table: Entries, result: SanitizedText) -> SanitizedText:
     Raises:
         VaultError: the table is full.
     """
+
+    def value_of(each: Replacement) -> str:
+        has_one = each.kind.isupper() and each.original  # pickled ones have none
+        return _value_again(table, each) if has_one else each.replacement
+
+    return _rewritten(result, value_of)
+
+
+UNSENT = "(drawn when sent)"
+"""What a preview shows in place of what is drawn: nobody shall choose the best of many draws."""
+
+
+def undrawn(result: SanitizedText, before: Originals) -> SanitizedText:
+    """Return a result that shows `UNSENT` in place of all that was drawn at random for it.
+
+    Args:
+        before: what stood for what before; that and placeholders are shown.
+    """
+    known = {
+        value.lower() for value in (*before, *before.parts, *map(plural_of, before.drawn)) if value
+    }
+
+    def value_of(each: Replacement) -> str:
+        value = each.replacement
+        shown = value.startswith("<") or _PLACEHOLDER.fullmatch(f"<{value.strip(_MARKS)}>")
+        is_known = each.kind.isupper() and (shown or value.lower() in known)
+        return value if is_known else each.original if each.kind == "article" else UNSENT
+
+    return _rewritten(result, value_of)
+
+
+def _rewritten(result: SanitizedText, value_of: Callable[[Replacement], str]) -> SanitizedText:
+    """Return a result with other values in place of its things."""
     written: list[str] = []
     replacements = []
     at = length = 0
     for each in result.replacements:
-        before = result.text[at : each.start]
-        value = each.replacement
-        if each.kind.isupper() and each.original:  # pickled ones have none
-            value = _value_again(table, each)
+        before, value = result.text[at : each.start], value_of(each)
         start = length + len(before)
         length, at = start + len(value), each.end
         written += [before, value]

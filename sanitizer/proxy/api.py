@@ -10,7 +10,7 @@ import json
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from sanitizer.answers.asking import Need
 from sanitizer.errors import (
     AuditError,
     BudgetExceeded,
@@ -57,6 +58,8 @@ LAST_EVENT_SECONDS = 1.0
 UNWATCHED_SECONDS = 0.02
 """What is answered sooner is answered, whether or not the client is there."""
 
+PREVIEW = "/sanitizer/preview"
+"""Path below which a request is looked at and not sent."""
 JSON: Headers = [(b"content-type", b"application/json")]
 RETRY_AFTER = 1.0
 """Seconds, where the error itself says nothing."""
@@ -343,13 +346,18 @@ class Api:
         who: Mapping[str, str] = {}
         try:
             certificate = scope["state"].get("certificate")
+            if is_preview := raw_path.startswith(f"{PREVIEW}/"):
+                raw_path = raw_path.removeprefix(PREVIEW)
+            elif raw_path.lower().startswith("/sanitizer/"):  # misspelled, it must not be sent
+                raise RequestRefused(f"only {PREVIEW} is here", "endpoint", 404)
             caller = self.callers.caller(headers, certificate, raw_path)
             who = caller.who
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
             body = await read_body(receive, headers, self.settings)
             named = endpoint_of(path)
             call = Call(scope["method"], path, url, named, caller, headers, body, send)
-            await while_client_waits(self._exchange(call), receive)
+            work = self._preview(call) if is_preview else self._exchange(call)
+            await while_client_waits(work, receive)
         except Exception as error:
             if self.callers.audit.is_on and not isinstance(error, ClientGone | AuditError):
                 code = Failure.of(error).code
@@ -384,6 +392,16 @@ class Api:
             begun.close()
         self.metrics.times["request"].observe(perf_counter() - begin)
 
+    async def _preview(self, call: Call) -> None:
+        """Answer with what the request would send; nothing is sent, charged or kept."""
+
+        def look() -> bytes:
+            seen = call.caller.filter().preview(call.path, call.headers, call.body)
+            return json.dumps(seen.as_dict()).encode()
+
+        body = await self.workers.run(len(call.body), look)
+        await answer(call.send, 200, body, [*JSON, (b"cache-control", b"no-store")])
+
     def _filtered(self, call: Call) -> Exchange:
         exchange = call.caller.filter().request(call.method, call.path, call.headers, call.body)
         self.callers.audit.sent(call.caller.who, call.headers, exchange.record)
@@ -391,7 +409,7 @@ class Api:
 
     async def _whole(self, call: Call, exchange: Exchange, begun: UpstreamAnswer) -> None:
         body = await begun.whole()
-        content_type, needs = begun.content_type, Counter[str]()
+        content_type, needs = begun.content_type, ""
         if begun.status >= 300 and "json" not in content_type:
             # An error page of something before the API, whose text no client could read.
             message = f"the upstream answered with status {begun.status} and no JSON"
@@ -403,13 +421,12 @@ class Api:
                 len(body),
                 lambda: (
                     exchange.response(begun.status, begun.content_type, body),
-                    Counter(need.kind for need in exchange.needs(body)),
+                    _told(exchange.needs(body)),
                 ),
             )
         shown = [*to_client(begun.headers), *_record_headers(call, exchange)]
         if needs:
-            told = ", ".join(f"{kind}={n}" for kind, n in sorted(needs.items()))
-            shown.append((b"sanitizer-needs", told.encode()))
+            shown.append((b"sanitizer-needs", needs.encode()))
         headers = [(b"content-type", content_type.encode("latin-1")), *shown]
         await answer(call.send, begun.status, restored, headers)
 
@@ -424,7 +441,12 @@ class Api:
             *to_client(begun.headers),
             *_record_headers(call, exchange),
         ]
-        events = exchange.stream(begun.content_type)
+
+        def said(text: str) -> str:
+            needs = _told(exchange.needs(text))
+            return f"sanitizer-needs {needs}" if needs else ""
+
+        events = exchange.stream(begun.content_type, said=said)
         await call.send({"type": "http.response.start", "status": begun.status, "headers": headers})
         try:
             last = await self._passed_on(call, events, begun)
@@ -479,6 +501,12 @@ class Api:
                 await call.send({"type": "http.response.body", "body": event})
         except TimeoutError:
             pass
+
+
+def _told(needs: Iterable[Need]) -> str:
+    """Return how many values of each class an answer asks for, "CONDITION=1"; "" for none."""
+    counts = Counter(need.kind for need in needs)
+    return ", ".join(f"{kind}={n}" for kind, n in sorted(counts.items()))
 
 
 def _record_headers(call: Call, exchange: Exchange) -> Headers:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from math import ceil, comb, floor, sqrt
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -153,6 +153,20 @@ def _phrases(given: Json, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phrase.strip() for phrase in phrases))
 
 
+class Turn(NamedTuple):
+    """One message of a conversation and its answer.
+
+    Attributes:
+        wrote: by the person. result: what left of it, and behind it the note.
+        answer: as it came.
+    """
+
+    wrote: str
+    result: SanitizedText
+    note: str
+    answer: str
+
+
 @dataclass
 class Shown:
     """What a page shows again after a reload; it holds originals.
@@ -160,10 +174,12 @@ class Shown:
     Attributes:
         wish: the last one.
         left: texts that left the machine, the oldest first, and when, in seconds since 1970.
+        turns: what was sent and answered, the oldest first.
     """
 
     wish: Wish | None = None
     left: list[tuple[float, SanitizedText]] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
 
     def add(self, at: float, result: SanitizedText) -> None:
         """Note that a text left; the same text is noted once."""
@@ -385,12 +401,18 @@ class PageApi:
 
     async def state(self, request: Request) -> Response:
         """Answer with what the page showed before it was loaded again."""
-        shown = self._of(self._conversations.name(request.state.headers))
+        conversation = self._conversations.name(request.state.headers)
+        shown = self._of(conversation)
         left = [
             {"at": at, "text": each.text, "record": each.record.as_dict()}
             for at, each in shown.left
         ]
-        return json_answer({"wish": asdict(shown.wish) if shown.wish else None, "left": left})
+
+        def told() -> Json:
+            wish = asdict(shown.wish) if shown.wish else None
+            return {"wish": wish, "left": left, "turns": self._turns(conversation)}
+
+        return await answered(self._restorers.run(0, told), request)
 
     async def progress(self, request: Request) -> Response:
         """Answer with how many steps of how many are done for the text that is awaited."""
@@ -413,24 +435,34 @@ class PageApi:
     async def send(self, request: Request) -> Response:
         """Answer with the text of the preview, charged and sent, and what the model answered.
 
-        The text leaves alone, with a note on placeholders, without what was sent before. Nothing is
-        charged before an API answers at the address and takes the key; what goes wrong later is
-        told in `failed`.
+        The text leaves behind the turns before it, all as they left and came, with a note on
+        placeholders. Nothing is charged before an API answers at the address and takes the key;
+        what goes wrong later is told in `failed`. `turn`, if given, is the number of the turn that
+        is sent again: it and what follows it are forgotten once it is answered.
         """
         conversation, wish, given = await self._wish(request)
         _require(bool(wish.model), "name a model")
-        api = self._chat_api(given)
+        api, own = self._chat_api(given), self._of(conversation)
+        turn = given.get("turn", len(own.turns))
+        fits = type(turn) is int and 0 <= turn <= len(own.turns)
+        _require(fits, "turn must be the number of a turn")
 
         async def sent() -> Json:
             await api.models()
-            shown = await self._workers.run(0, lambda: self._released(conversation, wish, True))
+            before = own.turns[:turn]
+            result, shown = await self._workers.run(
+                0, lambda: self._released(conversation, wish, True)
+            )
+            texts = [each for t in before for each in (t.result.text + t.note, t.answer)]
             try:
-                said, failed = await api.answer(wish.model, shown["text"] + shown["note"])
+                said, failed = await api.answer(wish.model, [*texts, shown["text"] + shown["note"]])
             except UpstreamError as error:
                 said, failed = "", str(error)
             if said:
-                self._of(conversation).wish = replace(wish, answer=said)
-            return shown | {"answer": said, "failed": failed}
+                own.turns = [*before, Turn(wish.text, result, shown["note"], said)][-MAX_LEFT:]
+                own.wish = replace(wish, text="", answer="")
+            turns = await self._restorers.run(0, lambda: self._turns(conversation))
+            return shown | {"turns": turns, "failed": failed}
 
         return await answered(sent(), request)
 
@@ -515,7 +547,7 @@ class PageApi:
 
         def watched() -> Json:
             with reported_to(run.watch):
-                return self._released(conversation, wish, charged)
+                return self._released(conversation, wish, charged)[1]
 
         try:
             return await answered(self._workers.run(0, watched), request)
@@ -524,8 +556,8 @@ class PageApi:
             if self._runs.get(conversation) is run:
                 del self._runs[conversation]
 
-    def _released(self, conversation: str, wish: Wish, charged: bool) -> Json:
-        """Return what leaves, or would leave, and what it gives away."""
+    def _released(self, conversation: str, wish: Wish, charged: bool) -> tuple[SanitizedText, Json]:
+        """Return what leaves, or would leave, and what is told of it."""
         preview, meter = self._sanitizers.preview(conversation, wish)
         paying = self._sanitizers.charged(conversation, wish)
         if not charged:
@@ -548,12 +580,23 @@ class PageApi:
             for each in result.replacements
         ]
         words = known_words(wish.text, result, policy, risk.expected)
-        return result.as_dict() | {
+        return result, result.as_dict() | {
             "replacements": replacements,
             "note": f"\n\n{note}" if (note := paying.inner.answers.note([result])) else "",
             "budget": {"spent": paying.spent, "left": paying.budget_left},
             "risk": risk.as_dict() | {"words": words},
         }
+
+    def _turns(self, conversation: str) -> list[Json]:
+        """Return the turns as the person reads them, and beside them what left."""
+        shown = self._of(conversation)
+        if shown.wish is None:
+            return []
+        return [
+            {"wrote": t.wrote, "sent": t.result.text + t.note, "answer": t.answer}
+            | self._restored(conversation, replace(shown.wish, answer=t.answer))
+            for t in shown.turns
+        ]
 
     def _restored(self, conversation: str, wish: Wish) -> Json:
         sanitizer = self._sanitizers.charged(conversation, wish)

@@ -13,10 +13,11 @@ import asyncio
 import json
 import re
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import cycle
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -271,13 +272,18 @@ class ChatApi:
         ids = [each.get("id") for each in listed or () if isinstance(each, dict)]
         return [name for name in ids if isinstance(name, str)][:MAX_MODELS]
 
-    async def answer(self, model: str, text: str) -> tuple[str, str]:
+    async def answer(self, model: str, texts: Sequence[str]) -> tuple[str, str]:
         """Return (what the model answered, "") or ("", why it did not, in the API's words).
 
         Args:
-            text: what was released; it leaves as it is.
+            texts: what was released and what was answered in turn, as it left and as it came; the
+                last one is to be answered.
         """
-        asked = {"model": model, "messages": [{"role": "user", "content": text}]}
+        roles = cycle(["user", "assistant"])
+        messages = [
+            {"role": role, "content": text} for role, text in zip(roles, texts, strict=False)
+        ]
+        asked = {"model": model, "messages": messages}
         status, found = await self._ask("POST", "/chat/completions", json.dumps(asked).encode())
         if status != 200:
             return "", f"the API answered with status {status}{_told(found)}"

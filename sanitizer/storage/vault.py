@@ -7,6 +7,7 @@ Messages are found by HMAC, so no index of private text exists. `Vault` is the p
 from __future__ import annotations
 
 import hmac
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -85,10 +86,15 @@ class Vault(ABC):
         with self.edit(conversation) as table:
             return table.kinds(forms)
 
-    def scratch(self, conversation: str) -> MemoryVault:
-        """Return a vault with a copy of one table, for what never leaves. Raises VaultError."""
-        with self.edit(conversation) as table:
-            return MemoryVault.of(conversation, table)
+    def scratch(self, conversation: str) -> Scratch:
+        """Return a vault that shows this one, for what never leaves. Raises VaultError.
+
+        Args:
+            conversation: whose table is copied now; those of others are at their first use.
+        """
+        found = Scratch(self)
+        found.originals(conversation)
+        return found
 
 
 class _Messages:
@@ -214,15 +220,43 @@ class MemoryVault(Vault):
     def _empty(self, conversation: str) -> Entries:
         return Entries(tag=tag_of(self.secret, conversation) if self._apart else 0)
 
-    @classmethod
-    def of(cls, conversation: str, entries: Entries) -> MemoryVault:
-        vault = cls()
-        vault._conversations[conversation] = Entries.of(entries.rows, entries.numbers, entries.tag)
-        vault._n_entries = len(entries.rows)
-        return vault
-
     def __repr__(self) -> str:
         return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
+
+
+class Scratch(MemoryVault):
+    """Vault that shows another one and keeps what is added to it, as long as it lives itself.
+
+    Guarantee: nothing of the other changes: no message, table or number.
+
+    Args:
+        below: the other.
+
+    Attributes:
+        is_unsent: what is drawn for this one is not to be seen.
+    """
+
+    is_unsent = False
+
+    def __init__(self, below: Vault) -> None:
+        super().__init__(max_entries=sys.maxsize)
+        self.below, self.secret = below, below.secret
+
+    def get(self, key: bytes) -> SanitizedText | None:
+        return super().get(key) or self.below.get(key)
+
+    @contextmanager
+    def edit(self, conversation: str) -> Iterator[Entries]:
+        if conversation not in self._conversations:
+            with self.below.edit(conversation) as table:
+                table.make_room(0)  # it brings table and floor up to date
+                copied, floor = Entries.of(table.rows, table.numbers, table.tag), table.floor
+            with self._lock:
+                if self._conversations.setdefault(conversation, copied) is copied:
+                    self._n_entries += len(copied.rows)
+                self._floor = max(self._floor, floor)
+        with super().edit(conversation) as table:
+            yield table
 
 
 def tag_of(secret: bytes, conversation: str) -> int:

@@ -137,6 +137,8 @@ class WireRules:
             (it leaves, with a hint), "hide", or "refuse" (PolicyError says what to decide).
         note: the first text of a user in which something is hidden ends with a note on what
             placeholders are, and how a part of one is written.
+        notes: where an application is told what the API was told in place of what was drawn:
+            "beside" the answer, or as its last line too ("text"), which is never sent back.
     """
 
     images: str = "refuse"
@@ -148,6 +150,7 @@ class WireRules:
     formulas: bool | str = False
     ask: str = "warn"
     note: bool = False
+    notes: str = "beside"
 
     def keeps(self, tool: str) -> bool:
         """Return True if arguments of a tool stay as the API sent them."""

@@ -193,6 +193,7 @@ _KEYS: dict[str, dict[str, _Key]] = {
         "keep_tools": _Key(_LIST, _strings),
         "formulas": _Key((bool, str), partial(_one_of, ("auto", True, False))),
         "note": _Key(_BOOL),
+        "notes": _choice("beside", "text"),
         "ask": _choice("warn", "leave", "hide", "refuse"),
     },
     "refuse": {

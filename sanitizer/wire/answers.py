@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import logging
 from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import Counter
@@ -13,6 +13,7 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from operator import getitem
 from typing import Any, NamedTuple
 
+from sanitizer.answers.alignment import Piece
 from sanitizer.answers.restorer import RestoredStream, Restorer
 from sanitizer.errors import UpstreamError
 from sanitizer.pipeline.response_memory import Passage
@@ -23,6 +24,7 @@ from sanitizer.wire.endpoints import Endpoint
 from sanitizer.wire.history import (
     CALL_ROLE,
     INPUT_ROLE,
+    TYPED_ROLE,
     WHOLE_ROLE,
     Note,
     Places,
@@ -33,90 +35,14 @@ from sanitizer.wire.history import (
 )
 from sanitizer.wire.json_text import SpelledNumber, TextPath, TextSlot, dumps, inner, loads
 from sanitizer.wire.shapes import JsonShape, answer_shape, shapes
+from sanitizer.wire.typed_json import NOTHING, Coercer, JsonText, Schema
 from sanitizer.wire.walker import ARGUMENTS_ROLE, Walker
 
 Stamp = Callable[[dict[str, Any]], dict[str, Any]]
 """Returns a copy of an answer's object with something of the caller's in it."""
 
+_LOG = logging.getLogger("sanitizer")
 _SPOKEN = ("chat/completions", "responses", "messages", "generateContent", "api/chat")
-
-
-class JsonText:
-    """A JSON document that comes in pieces, restored in its values only.
-
-    Inside a string, originals are escaped; a released value without quotes becomes a string. Keys
-    stay, because an original in one could leave again in the next request.
-
-    Args:
-        strings: restores text between quotes.
-        bare: released value -> original, for values without quotes.
-    """
-
-    def __init__(self, strings: Restorer, bare: Mapping[str, str]) -> None:
-        self._strings = strings
-        self._bare = bare
-        self._string: RestoredStream | None = None
-        self._escaped = False
-        self._is_key = False
-        self._open: list[str] = []
-        self._token = ""
-
-    def feed(self, piece: str) -> str:
-        """Feed one piece; return the text that can be shown now."""
-        shown: list[str] = []
-        at = 0
-        while at < len(piece):
-            if self._string is not None:
-                at = self._inside(self._string, piece, at, shown)
-            elif (mark := piece[at]) in _MARKS:
-                shown += [self._value(), mark]
-                self._mark(mark)
-                at += 1
-            else:
-                end = next((i for i in range(at, len(piece)) if piece[i] in _MARKS), len(piece))
-                self._token += piece[at:end]
-                at = end
-        return "".join(shown)
-
-    @property
-    def held(self) -> str:
-        """Text that came and was not shown yet."""
-        return self._token if self._string is None else self._string.held
-
-    def finish(self) -> str:
-        """End the document; return the text still held back."""
-        return self._string.finish() if self._string is not None else self._value()
-
-    def _inside(self, string: RestoredStream, piece: str, at: int, shown: list[str]) -> int:
-        """Read to the end of the string or of the piece; return the next position."""
-        run = _IN_STRING.match(piece, at + self._escaped)
-        end = run.end() if run is not None else len(piece)
-        self._escaped = piece[end : end + 1] == "\\"
-        shown.append(string.feed(piece[at : end + self._escaped]))
-        if end < len(piece) and not self._escaped:
-            shown.append(string.finish() + '"')
-            self._string = None
-        return end + 1
-
-    def _value(self) -> str:
-        token, self._token = self._token, ""
-        is_value = token in self._bare and not self._is_key
-        return f'"{inner(self._bare[token])}"' if is_value else token
-
-    def _mark(self, mark: str) -> None:
-        if mark == '"':
-            self._string = (_NOTHING if self._is_key else self._strings).stream()
-        elif mark in "{[":
-            self._open.append(mark)
-        elif mark in "}]" and self._open:
-            self._open.pop()
-        if mark in "{}[],:":
-            self._is_key = mark == "{" or (mark == "," and self._open[-1:] == ["{"])
-
-
-_MARKS = frozenset('{}[],:" \t\r\n')
-_IN_STRING = re.compile(r'(?:[^"\\]|\\.)*', re.DOTALL)
-_NOTHING = Restorer({})
 
 
 class Tellings:
@@ -167,6 +93,9 @@ class Asked:
         prompts: what the user said: the extractor writes what the assistant says for the last one.
         n_turns: turns that were known then; see `Passage`.
         texts: restorer of plain text; made from the table as it is when the answer comes, if None.
+        last_line: is put under what the assistant says.
+        schemas: JSON schema of each tool's arguments, by its name; of messages in JSON under None.
+        untyped: what of the answer could not be written as its schema says; grows as it comes.
     """
 
     in_json: bool = False
@@ -176,6 +105,9 @@ class Asked:
     prompts: tuple[SanitizedText, ...] = ()
     n_turns: int | None = None
     texts: Restorer | None = None
+    last_line: str = ""
+    schemas: Mapping[str | None, Any] = field(default_factory=dict)
+    untyped: dict[str, None] = field(default_factory=dict)
 
 
 class Restoration:
@@ -203,11 +135,24 @@ class Restoration:
         """Restorer of plain text."""
         return self.asked.texts or self._sanitizer.inner.answers.restorer(capitals=True)
 
-    def stream(self, kind: str) -> RestoredStream | JsonText:
-        """Return what restores a text in pieces: "arguments" are JSON, "kept" stays as it came."""
-        if kind == "arguments":
-            return JsonText(self._strings, self.texts.originals)
-        return (_NOTHING if kind == "kept" else self.texts).stream()
+    def stream(self, kind: str, tool: str | None = None) -> RestoredStream | JsonText:
+        """Return what restores a text in pieces.
+
+        Args:
+            kind: "text", or "arguments", which are JSON.
+            tool: name of the tool that it goes to, which may keep stand-ins; None for messages.
+        """
+        if tool is not None and self.keeps(tool):
+            return NOTHING.stream()
+        return self._json(tool) if kind == "arguments" else self.texts.stream()
+
+    def _json(self, tool: str | None = None) -> JsonText:
+        schema = Schema(root := self.asked.schemas.get(tool), [root])
+        return JsonText(self._strings, self.texts, schema, self._coercer, tool is None)
+
+    @cached_property
+    def _coercer(self) -> Coercer:
+        return Coercer(self.texts, self.asked.untyped)
 
     @cached_property
     def _strings(self) -> Restorer:
@@ -244,6 +189,12 @@ class Restoration:
             self._watched = True
             self._sanitizer.inner.watch(self._so_far)
 
+    def said(self) -> str:
+        """Return what the assistant said until now, as it came; "" if it calls a tool."""
+        notes = [note() for note in self._said.values()]
+        calls = {ARGUMENTS_ROLE, INPUT_ROLE, CALL_ROLE}.intersection(note.role for note in notes)
+        return "" if calls else "\n".join(note.sent for note in notes if not note.aside)
+
     def arrive(self, sent: str, shown: str) -> None:
         """Note more of a message as it comes: some applications read all texts of it as one."""
         if not self._arrived:
@@ -263,6 +214,8 @@ class Restoration:
         if last and self._watched:
             self._watched = False
             self._sanitizer.inner.unwatch(self._so_far)
+        if last and self.asked.untyped:
+            _LOG.info("values that fit no type and stay text: %d", len(self.asked.untyped))
         passages = [each for each in self._so_far(last) if each not in self._kept]
         if passages:
             self._sanitizer.inner.remember(passages)
@@ -282,6 +235,9 @@ class Restoration:
             if role == "assistant" and note.role != CALL_ROLE and not note.aside and last:
                 parts = messages.setdefault((note.telling, note.choice), [])
                 parts.append((came[id(note)], made))
+        for name, original in list(self._coercer.typed.items()):
+            pieces = (Piece(name, original),)
+            found[Passage(TYPED_ROLE, name, original, pieces, asked=self.asked.n_turns)] = None
         for parts in messages.values():
             for order in (parts, sorted(parts, key=lambda part: part[0])):
                 if len(parts) > 1:
@@ -293,7 +249,9 @@ class Restoration:
         """Return a text as it is remembered, which takes long to make."""
         key = (note.sent, note.shown, role)
         if key not in self._passages:
-            made = passage(note.sent, note.shown, role, self.texts, lambda: self._strings)
+            in_json = self.asked.in_json and role == "assistant"
+            others = self._json if in_json else lambda: self._strings
+            made = passage(note.sent, note.shown, role, self.texts, others)
             if not note.ended:
                 return made
             self._passages[key] = made
@@ -310,6 +268,7 @@ class Restoration:
         role: str = "",
         agree: Callable[[Sequence[TextSlot]], None] = lambda slots: None,
         coming: Callable[[TextSlot], str | None] = lambda slot: None,
+        ends: Callable[[TextPath], object] | None = None,
     ) -> Any:
         """Return the document restored; the same object if there is nothing to restore.
 
@@ -322,6 +281,8 @@ class Restoration:
             role: whose it is, where it does not say.
             agree: may change texts before they are restored.
             coming: returns what can be shown of a text that comes in pieces; None for others.
+            ends: returns of what a message is a part, by its place: the last part of each gets the
+                last line. None if more may come.
         """
         walker = Walker(answer=True)
         found = walker.walk(shape, document, role)
@@ -342,15 +303,17 @@ class Restoration:
                     of = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
                 choice = _choice(slot.path)
                 self.remember(Note(sent, slot.text, of, slot.aside, telling, choice, at))
+        said = [s for s in walker.slots if ends and s.text and _is_message(document, s.path)]
+        for slot in {ends(slot.path): slot for slot in said if ends}.values():
+            slot.text += self.asked.last_line
         changed = any(slot.text != text for slot, text in zip(walker.slots, came, strict=True))
         return found if changed else document
 
     def _restored(self, slot: TextSlot, is_message: bool) -> str:
-        kept = slot.tool is not None and self.keeps(slot.tool)
         if is_message and self.asked.in_json:
             stream = self.stream("arguments")
-        elif kept or slot.kind == "arguments":
-            stream = self.stream("kept" if kept else "arguments")
+        elif slot.kind == "arguments" or (slot.tool is not None and self.keeps(slot.tool)):
+            stream = self.stream(slot.kind, slot.tool or "")
         elif is_message and self.asked.prompts and slot.text.strip():
             return str(self._sanitizer.inner.answers.rewritten(slot.text, self.asked.prompts))
         else:
@@ -394,6 +357,11 @@ def _is_message(document: Any, path: TextPath) -> bool:
     )
 
 
+def _message_of(path: TextPath) -> TextPath:
+    """Return where the message of a text stands, or the list of its parts."""
+    return path[:-2] if isinstance(path[-2:][0], int) else path
+
+
 def _choice(path: TextPath) -> int:
     """Return which of several answers a text is of."""
     match path:
@@ -429,7 +397,7 @@ def restored_body(
     if "error" not in document and not _is_of(endpoint, document):
         raise UpstreamError("the API answered with JSON that is not of this endpoint")
     telling = "" if endpoint.name in _SPOKEN else None
-    restored = restoration.document(answer_shape(endpoint), document, telling)
+    restored = restoration.document(answer_shape(endpoint), document, telling, ends=_message_of)
     stamped = restored if stamp is None else stamp(restored)
     written = body if stamped is document else dumps(stamped)
     restoration.settle()

@@ -7,6 +7,7 @@ library, because an unchanged event has to pass byte for byte and no event may g
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from sanitizer.errors import UpstreamError
@@ -29,6 +30,8 @@ _NEW_LINE = re.compile(rb"\n")
 _LINE_END = re.compile("\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 _DONE = "[DONE]"
+_LAST = ("message_stop", "response.completed", "response.incomplete")
+"""Types of events that end an answer, where no other mark does."""
 _SETTLING = re.compile(
     rb"\[DONE\]|content_block_stop|message_stop|response\.(?:completed|failed|incomplete|cancelled)"
 )
@@ -115,16 +118,25 @@ class EventStream:
         restoration: of the answer.
         stamp: applied to the first event of most APIs, to every response inside an event of
             /responses, and to the message in an event of /messages.
+        said: called once with what the assistant said, as it came, before the event that ends the
+            answer: returns a comment to put there, or "". Comments are left out where an API's own
+            SDK cannot read them: Gemini's, and lines of JSON.
     """
 
     def __init__(
-        self, endpoint: Endpoint, restoration: Restoration, stamp: Stamp | None = None
+        self,
+        endpoint: Endpoint,
+        restoration: Restoration,
+        stamp: Stamp | None = None,
+        said: Callable[[str], str] | None = None,
     ) -> None:
         self._are_lines = endpoint.stream == "lines"
         self._are_named = endpoint.name in ("responses", "messages")
         self._frames = Frames(_NEW_LINE if self._are_lines else _BLANK_LINE)
         self._handler = _HANDLERS[endpoint.name](restoration)
         self._stamp = stamp
+        self._restoration, self._tell = restoration, said
+        self._has_comments = endpoint.format in ("openai", "anthropic")
         self._n_bytes = 0
 
     def feed(self, data: bytes) -> bytes:
@@ -156,8 +168,14 @@ class EventStream:
             raise UpstreamError("the API's stream ended inside an event")
         else:
             last = b""
-        held = self._inserted(self._handler.flush())
+        held = self._inserted(self._handler.flush()) + self._comment()
         return last + b"\n" + held if last and held else last + held
+
+    def _comment(self) -> bytes:
+        """Return a comment on what was said; b"" if there is none, or it was told before."""
+        tell, self._tell = self._tell, None
+        told = tell(self._restoration.said()) if tell is not None else ""
+        return f": {told}\n\n".encode() if told and self._has_comments else b""
 
     def leave(self) -> None:
         """Keep what came of a stream that ends in its middle: it may be sent back all the same.
@@ -182,10 +200,11 @@ class EventStream:
         if not data:
             return block
         if data == _DONE and not self._are_lines:
-            return self._inserted(self._handler.flush()) + block
+            return self._inserted(self._handler.flush()) + self._comment() + block
         event = _parsed(data)
         before, restored = self._handler.event(event)
         inserted = self._inserted(before) if before else b""
+        inserted += self._comment() if event.get("type") in _LAST else b""
         restored = self._stamped(restored)
         return inserted + (block if restored is event else self._written(restored, head))
 

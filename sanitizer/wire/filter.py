@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -12,14 +13,16 @@ from typing import Any
 from sanitizer.answers.asking import Need
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.pipeline.sanitizer import Sanitizer
+from sanitizer.results import SanitizedText
 from sanitizer.wire.answers import Asked, Restoration, Stamp, restored_body, said_in, stamped_body
 from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import MAX_ANSWER, EventStream
 from sanitizer.wire.headers import WireRecord
-from sanitizer.wire.history import n_told_tools, places, recognize
+from sanitizer.wire.history import claims_ended, drop_last_lines, last_line, places, recognize
 from sanitizer.wire.json_text import SpelledNumber, TextSlot, dumps, loads, whole_number
 from sanitizer.wire.release import Releaser, check_joins
 from sanitizer.wire.shapes import request_shape
+from sanitizer.wire.typed_json import tool_schemas
 from sanitizer.wire.walker import Walker, sure_kind
 
 _LOG = logging.getLogger("sanitizer")
@@ -31,6 +34,8 @@ _TOOLS = ("tools", "functions", "toolConfig", "tool_config")
 """Fields of a request that declares tools."""
 _JSON = ("json", "json_object", "json_schema", "application/json")
 """What says in a request that its answers are in JSON, where no schema stands in place of it."""
+_SCHEMAS = ("json_schema.schema", "schema", "responseJsonSchema", "responseSchema")
+"""Where the schema of an answer stands beside what says that it is in JSON."""
 _STREAM_TYPES = {"events": "text/event-stream", "lines": "application/x-ndjson"}
 # Cached because few paths are let through, and those come again and again.
 _endpoint = lru_cache(maxsize=64)(find_endpoint)
@@ -58,6 +63,7 @@ class Exchange:
         notes: what the API was told in place of each thing that was drawn: what an answer says of
             the one may not hold for the other. They hold originals, and stay on the machine.
         streams: True if the request asked for a stream.
+        texts: its messages, and what was released of each.
     """
 
     body: bytes = field(repr=False)
@@ -69,6 +75,7 @@ class Exchange:
     _sanitizer: Sanitizer = field(repr=False)
     _asked: Asked = field(default_factory=Asked, repr=False)
     _newest: str = field(default="", repr=False)
+    texts: tuple[tuple[str, SanitizedText], ...] = field(default=(), repr=False)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -80,11 +87,15 @@ class Exchange:
         """Media type of the endpoint's streams."""
         return _STREAM_TYPES.get(self._endpoint.stream, _STREAM_TYPES["events"])
 
-    def needs(self, body: bytes) -> tuple[Need, ...]:
-        """Return what a whole answer, as it came, asks for that a person may let leave."""
-        if b"need" not in body.lower():
-            return ()
-        return self._sanitizer.inner.answers.needs(said_in(self._endpoint, body))
+    def needs(self, said: bytes | str) -> tuple[Need, ...]:
+        """Return what an answer asks for that a person may let leave; raise VaultError.
+
+        Args:
+            said: a whole answer, or what the assistant says in one, as it came.
+        """
+        if isinstance(said, bytes):
+            said = said_in(self._endpoint, said) if b"need" in said.lower() else ""
+        return self._sanitizer.inner.answers.needs(said) if "need" in said.lower() else ()
 
     def decide(self, needs: Sequence[Need], chosen: Collection[str]) -> bool:
         """Keep what a person lets leave; return True if the request, made anew, then says more.
@@ -96,6 +107,11 @@ class Exchange:
             VaultError: it cannot be kept.
         """
         return self._sanitizer.inner.answers.decide(self._newest, needs, chosen)
+
+    @property
+    def untyped(self) -> tuple[str, ...]:
+        """What of the answer, so far, could not be written as its schema says; holds originals."""
+        return tuple(self._asked.untyped)
 
     def is_stream(self, content_type: str) -> bool:
         """Return True if an answer of this type is a stream of the endpoint's events."""
@@ -133,8 +149,13 @@ class Exchange:
             return restored_body(self._endpoint, status, body, restoration, stamp)
         return body if stamp is None or not 200 <= status < 300 else stamped_body(body, stamp)
 
-    def stream(self, content_type: str, stamp: Stamp | None = None) -> EventStream:
-        """Return what restores the events of an answer that is streamed, stamped as there.
+    def stream(
+        self,
+        content_type: str,
+        stamp: Stamp | None = None,
+        said: Callable[[str], str] | None = None,
+    ) -> EventStream:
+        """Return what restores the events of an answer that is streamed, as `EventStream`.
 
         Raises:
             UpstreamError: the answer is no event stream, or the endpoint has none.
@@ -142,7 +163,34 @@ class Exchange:
         if not self._endpoint.stream or not self.is_stream(content_type):
             raise UpstreamError("the API did not answer with an event stream")
         restoration = Restoration(self._sanitizer, replace(self._asked, prompts=()))
-        return EventStream(self._endpoint, restoration, stamp)
+        return EventStream(self._endpoint, restoration, stamp, said)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a request would send, and what it would cost. It holds originals.
+
+    Attributes:
+        body: the request as it would be sent, with "(drawn when sent)" for what would be drawn.
+        stand_ins: what would be sent and what it stands for, in order.
+        left: class and words of what leaves because the request needs it.
+        warnings: phrases that seem to tell a sensitive fact, and leave.
+        hints: what the task may miss, and what was left for it.
+        record: what would be released; `charged` is the cost, `untouched` tells of images.
+        budget_left: epsilon that may still be spent; None without a limit.
+    """
+
+    body: dict[str, Any] = field(repr=False)
+    stand_ins: tuple[tuple[str, str], ...] = field(repr=False)
+    left: tuple[tuple[str, str], ...] = field(repr=False)
+    warnings: tuple[str, ...] = field(repr=False)
+    hints: tuple[str, ...] = field(repr=False)
+    record: WireRecord
+    budget_left: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, the originals among them."""
+        return {**vars(self), "record": self.record.as_dict()}
 
 
 class Filter:
@@ -206,12 +254,45 @@ class Filter:
         with self._sanitizer.inner.read_once():
             return self._exchange(endpoint, document)
 
+    def preview(self, path: str, headers: Mapping[str, str], body: bytes) -> Preview:
+        """Return what `request` would send by POST now.
+
+        Guarantee: vault, conversation and budget stay as they are, and so do the numbers of later
+        placeholders.
+
+        Raises:
+            SanitizerError: as `request`; but a budget has no limit here.
+        """
+        given, sanitizer = self._sanitizer, self._sanitizer.unsent()
+        exchange = Filter(sanitizer, self._max_body).request("POST", path, headers, body)
+        known, now = (each.inner.vault.originals(given.conversation) for each in (given, sanitizer))
+        written, texts = exchange.body.decode(), exchange.texts
+        here = [
+            (e.replacement, e.original)
+            for _, of in texts
+            for e in of.replacements
+            if e.kind != "article"
+        ]
+        others = [(value, now[value]) for value in now if value in written]
+        return Preview(
+            json.loads(written),
+            tuple(dict.fromkeys(here + [p for p in others if p[0][0] == "<" or p[0] in known])),
+            tuple(
+                (left.kind, text[left.start : left.end]) for text, of in texts for left in of.left
+            ),
+            tuple(text[fact.start : fact.end] for text, of in texts for fact in of.warnings),
+            exchange.hints,
+            exchange.record,
+            given.budget_left,
+        )
+
     def _exchange(self, endpoint: Endpoint, document: dict[str, Any]) -> Exchange:
         """Return a request to an endpoint, released, with what restores its answer."""
         policy, sanitizer = self._policy, self._sanitizer
         all_keys = policy.lists_private or policy.refuses
         walker = Walker(media=policy.wire.images == "pass", all_keys=all_keys)
         found = walker.walk(request_shape(endpoint), document)
+        drop_last_lines(walker, found)
         before = places(walker)
         in_pieces = endpoint.format == "gemini" and _comes_in_pieces(document)
         n_turns = recognize(walker, sanitizer, in_pieces)
@@ -224,15 +305,19 @@ class Filter:
             if slot.kind != "light" and policy.roles.get(slot.role) in ("identifiers", "public"):
                 walker.left[f"messages of {slot.role}"] += 1
         all_light = endpoint.name == "embeddings" and policy.wire.embeddings == "identifiers"
+        given = {id(slot): slot.text for slot in walker.slots}
         record, said = self._releaser.release(walker.slots, all_light)
-        n_ended = n_told_tools(sanitizer) if told else 0
+        # From the table as it is now: an answer has no other stand-ins than were sent before.
+        texts = sanitizer.inner.answers.restorer(capitals=True)
+        ended = claims_ended(sanitizer, texts, told)
         for kind in (kind for _, result in said for kind in result.record.left):
             walker.left[f"needed {kind}"] += 1
         newest = next((result for slot, result in reversed(said) if slot.role == "user"), None)
         hints = newest.hints if newest is not None else ()
         record = replace(
             record,
-            n_claims_ended=n_ended,
+            n_claims_ended=len(ended),
+            claims_ended=ended,
             n_warnings=sum(len(result.warnings) for _, result in said),
             n_hints=len(hints),
             untouched=dict(walker.left),
@@ -249,16 +334,19 @@ class Filter:
         if told_how := answers.instruction([result for s, result in said if s.role in _ASKED]):
             _instruct(endpoint, found, told_how)
         prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
-        # From the table as it is now: an answer has no other stand-ins than were sent before.
-        texts = sanitizer.inner.answers.restorer(capitals=True)
+        in_json, notes = _asks_for_json(endpoint, document), texts.notes()
+        # What was generated may come back as a prompt, in which it would be the user's.
+        as_text = policy.wire.notes == "text" and not in_json and endpoint.name != "api/generate"
         asked = Asked(
-            _asks_for_json(endpoint, document),
+            in_json,
             before,
             endpoint.format == "gemini",
             _n_choices(endpoint, document),
             tuple(prompts if answers.extractor is not None else ()),
             n_turns,
             texts,
+            last_line(notes) if as_text else "",
+            {} if policy.wire.tools == "keep" else _schemas(endpoint, document),
         )
         streams = _asks_for_stream(endpoint, document)
         return Exchange(
@@ -266,11 +354,12 @@ class Filter:
             record,
             streams,
             hints,
-            texts.notes(),
+            notes,
             endpoint,
             sanitizer,
             asked,
             typed[-1] if typed else "",
+            tuple((given[id(slot)], result) for slot, result in said),
         )
 
     def _read(self, endpoint: Endpoint, body: bytes) -> Exchange:
@@ -373,6 +462,18 @@ def _asks_for_json(endpoint: Endpoint, document: dict[str, Any]) -> bool:
     # Ollama's is a name, or a schema.
     kinds = dict if endpoint.format == "ollama" else ()
     return any(value in _JSON or isinstance(value, kinds) for value in found)
+
+
+def _schemas(endpoint: Endpoint, document: dict[str, Any]) -> dict[str | None, Any]:
+    """Return the JSON schemas of an answer: of each tool by its name, of messages under None."""
+    declared = (document.get(name) for name in ("tools", "functions"))
+    found: dict[str | None, Any] = dict(pair for each in declared for pair in tool_schemas(each))
+    for path in endpoint.json.split():
+        beside = _at(document, path.rpartition(".")[0])
+        for stated in (_at(document, path), *(_at(beside, name) for name in _SCHEMAS)):
+            if isinstance(stated, dict):
+                found.setdefault(None, stated)
+    return found
 
 
 def _at(document: Any, path: str) -> Any:

@@ -60,8 +60,9 @@ class WireRecord:
         n_identifiers: identifiers replaced.
         n_drawn: things of its texts whose stand-in was drawn within their class, now or earlier.
         conversation_epsilon: epsilon of all such draws of the conversation so far.
-        n_claims_ended: things whose originals went to a tool in this conversation, if this request
-            holds results of tools: what such a result shows is not covered by any claim.
+        n_claims_ended: things of this conversation that no claim covers any more: their originals
+            stood in a typed field of an answer, or, if this request holds results of tools, went
+            to a tool. What comes of that may show what they are.
         n_warnings: phrases of its texts that seem to tell a sensitive fact, and leave.
         n_hints: hints for the user's newest text: what its task may miss, what leaves for it.
         untouched: place -> how many of its strings or numbers left as they are, or, at places where
@@ -70,6 +71,7 @@ class WireRecord:
             "opaque" bytes, "media", fields of the API ("description", "parameters", "metadata"),
             and "messages of ROLE" where the policy replaces identifiers only; "needed CLASS": what
             left because the request needs it.
+        claims_ended: the stand-ins of those things, as they were sent; in no header.
     """
 
     epsilon_total: float
@@ -90,6 +92,7 @@ class WireRecord:
     n_warnings: int = 0
     n_hints: int = 0
     untouched: Mapping[str, int] = field(default_factory=dict, hash=False)
+    claims_ended: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, policy: str, full: Sequence[Record], light: Sequence[Record] = ()) -> WireRecord:
@@ -121,7 +124,7 @@ class WireRecord:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; a bound that is not finite is None there."""
         values = {name: getattr(self, name) for name in _HEADERS}
-        values["untouched"] = dict(self.untouched)
+        values |= {"untouched": dict(self.untouched), "claims_ended": list(self.claims_ended)}
         return {
             k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()
         }
@@ -137,7 +140,11 @@ def _of_one(policy: str, record: Record) -> WireRecord:
     return WireRecord._sum(policy, (record,))
 
 
-_HEADERS = {each.name: "sanitizer-" + each.name.replace("_", "-") for each in fields(WireRecord)}
+_HEADERS = {
+    each.name: "sanitizer-" + each.name.replace("_", "-")
+    for each in fields(WireRecord)
+    if each.name != "claims_ended"
+}
 _CREDENTIALS = re.compile(r"auth|key|token|cookie|secret|signature")
 _UNFIT = re.compile(r"[^ -~]")
 

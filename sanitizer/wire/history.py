@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
-from typing import NamedTuple
+from operator import getitem
+from typing import Any, NamedTuple
 
 from sanitizer.answers.alignment import Piece, Segment
 from sanitizer.answers.restorer import Restorer
-from sanitizer.pipeline.answering import pieces_of
+from sanitizer.pipeline.answering import ByParts, pieces_of
 from sanitizer.pipeline.response_memory import Passage, Resent, declared
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.wire.json_text import Spliced, TextSlot, inner, leaves, plain_json
-from sanitizer.wire.walker import ARGUMENTS_ROLE, ArgumentsText, Walker
+from sanitizer.wire.walker import ARGUMENTS_ROLE, VALUE_ROLE, ArgumentsText, Walker
 
 CALL_ROLE = "call"
 """Role in which texts of calls that are no JSON are noted besides."""
@@ -28,6 +30,8 @@ PIECE_ROLE = "piece"
 """Role in which the text of one event of a stream is noted, where it may come back as a part."""
 WHOLE_ROLE = "whole"
 """Role of a text that is noted as both: as a message, and as a part of one."""
+TYPED_ROLE = "typed"
+"""Role in which what was written by its type, or could not be, is noted; no text comes back so."""
 _ROLES = {
     CALL_ROLE: {"assistant": "assistant", CALL_ROLE: CALL_ROLE},
     WHOLE_ROLE: {"assistant": "assistant", PIECE_ROLE: PIECE_ROLE},
@@ -43,6 +47,9 @@ IN_PASSING = frozenset(
 
 Places = Counter[tuple[str, str]]
 """How many texts of a history there are of each role, those apart that stand aside, by field."""
+
+_TOLD, _UNSENT = "[sanitizer: the model was told ", "; this line is not sent]"
+"""Beginning and end of the last line of an answer, see `last_line`."""
 
 _BETWEEN = "\0"
 """Stands between values of arguments: a token of its own."""
@@ -107,6 +114,44 @@ def places(walker: Walker) -> Places:
     for slot in _messages(walker):
         found.update([("assistant", slot.aside), (PIECE_ROLE, slot.aside)])
     return found
+
+
+def last_line(notes: Iterable[str]) -> str:
+    """Return what ends an answer for applications that show its text alone; "" without notes."""
+    told = "; ".join(" ".join(note.replace("]", ")").split()) for note in notes)
+    return f"\n\n[sanitizer: {told}{_UNSENT}" if told else ""
+
+
+def drop_last_lines(walker: Walker, document: Any) -> None:
+    """Take the last lines of answers out of a request, before anything of it is read.
+
+    Told by beginning and end alone: a look at what stands between would tell of originals. Of an
+    answer that was cut off within the line, all behind its beginning goes.
+
+    Args:
+        document: as the walker returned it; parts that were nothing else are taken out.
+    """
+    for slot in walker.slots[::-1]:
+        if _TOLD not in slot.text or slot.kind != "text" or slot.role == VALUE_ROLE:
+            continue
+        slot.text = _without_lines(slot.text, slot.role == "assistant")
+        path = slot.path[:-1]
+        while not slot.text and path and isinstance(path[-1], int):
+            parts = reduce(getitem, path[:-1], document)
+            del parts[path[-1]]
+            path = () if parts else path[:-2]
+    walker.slots = [slot for slot in walker.slots if slot.text]
+
+
+def _without_lines(text: str, may_be_cut: bool) -> str:
+    kept, at = [], 0
+    while (begin := text.find(_TOLD, at)) >= 0:
+        end = text.find(_UNSENT, begin)
+        if end < 0 and not may_be_cut:
+            break
+        kept.append(text[at:begin].removesuffix("\n\n"))
+        at = len(text) if end < 0 else end + len(_UNSENT)
+    return "".join([*kept, text[at:]])
 
 
 def recognize(walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False) -> int:
@@ -227,26 +272,34 @@ def _cut(said: Sequence[Segment], begin: int, end: int) -> Iterator[Segment]:
             yield Segment(start - begin, stop - begin, sent)
 
 
-def n_told_tools(sanitizer: Sanitizer) -> int:
-    """Return how many stand-ins of the conversation were restored for tools; raise VaultError."""
-    restored = [sanitizer.inner.restored_in(role) for role in (ARGUMENTS_ROLE, CALL_ROLE)]
-    return len(frozenset().union(*restored))
+def claims_ended(sanitizer: Sanitizer, texts: Restorer, told: bool) -> tuple[str, ...]:
+    """Return the stand-ins of a conversation that no claim covers any more; raise VaultError.
+
+    They were written by their types, or could not be; if tools have `told` what came of it, also
+    those that were restored for tools.
+    """
+    roles = (TYPED_ROLE, ARGUMENTS_ROLE, CALL_ROLE) if told else (TYPED_ROLE,)
+    restored = frozenset().union(*map(sanitizer.inner.restored_in, roles))
+    known = restored.intersection(texts.originals)
+    # A value may be several, as a date and a time.
+    parts = (part for text in restored - known for part in texts.parts(text)[0])
+    return tuple(sorted(known.union(part.text for part in parts if part.original is not None)))
 
 
 def passage(
-    sent: str, shown: str, role: str, texts: Restorer, strings: Callable[[], Restorer]
+    sent: str, shown: str, role: str, texts: Restorer, others: Callable[[], ByParts]
 ) -> Passage:
     """Return a text of an answer as it is remembered.
 
     Args:
         sent, shown: as it came, and as the application sees it.
-        texts: what restored plain text. strings: returns what restored strings in JSON, which is
-            long to make.
+        texts: what restored plain text. others: returns what restored JSON, or strings in it,
+            which is long to make.
     """
 
-    def restorers() -> Iterator[Restorer]:
+    def restorers() -> Iterator[ByParts]:
         yield texts
-        yield strings()
+        yield others()
 
     if role == INPUT_ROLE:
         role = ARGUMENTS_ROLE

@@ -249,9 +249,13 @@ def whole_number(spelling: str) -> str:
 
 
 def leaves(document: str) -> list[str] | None:
-    """Return the strings, keys and numbers of a JSON document in order; None if it is none."""
+    """Return the strings, keys and numbers of a JSON document in order; None if it is none.
+
+    Numbers are as `plain_number` writes them.
+    """
     try:
         loads(document, strict=False)
-        return [value for value, _, _ in spelled_leaves(document)]
+        found = spelled_leaves(document)
+        return [plain_number(value) if kind == "number" else value for value, _, kind in found]
     except ValueError:
         return None

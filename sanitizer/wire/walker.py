@@ -405,7 +405,7 @@ class Walker:
             else:
                 slot = self._text(value, VALUE_ROLE, key=key)
             is_slot = isinstance(slot, TextSlot)
-            plain = plain_number(value) if kind == "number" and not in_string else value
+            plain = plain_number(value) if kind == "number" else value
             leaves.append((plain, slot if is_slot else None))
             if is_slot:
                 pieces += [text[done : span[0]], slot]

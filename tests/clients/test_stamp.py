@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sanitizer import Policy, Sanitizer
-from sanitizer.clients.shielding import KEY
+from sanitizer.clients.transport import KEY
 from sanitizer.testing.server import answer
 from sanitizer.text.policy import WireRules
 from sanitizer.wire.filter import Filter

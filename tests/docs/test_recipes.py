@@ -272,6 +272,15 @@ def test_openai(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_look_at_what_would_leave(tmp_path: Path) -> None:
+    with desk(tmp_path) as d:
+        text, *_, cost = d.run("openai-preview").splitlines()
+        assert re.fullmatch(r"My father <PERSON_\d{5}_1> has \(drawn when sent\)\.", text)
+        assert cost == "epsilon 5.0"
+        assert d.server.requests == []
+
+
+@pytest.mark.slow
 def test_an_extractor(tmp_path: Path) -> None:
     with desk(tmp_path) as d:
         printed = d.run("extractor")

@@ -116,6 +116,12 @@ class Visit:
         """Another policy, before there is a text."""
         self.page.locator(f"input[value={policy}]").check()
 
+    def paste_answer(self, text: str) -> None:
+        """Paste what a model answered elsewhere."""
+        if self.page.locator("#elsewhere").get_attribute("open") is None:
+            self.page.locator("#elsewhere > summary").click()
+        self.page.locator("#answer").fill(text)
+
     def tune(self) -> None:
         """Open what lies behind the strength of the noise."""
         self.page.locator("#strength-box > summary").click()

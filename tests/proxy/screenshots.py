@@ -32,7 +32,8 @@ async def secretary(received: Received, writer: asyncio.StreamWriter) -> None:
     if received.line.startswith("GET"):
         writer.write(reply(b'{"data": [{"id": "small-1"}]}'))
     else:
-        sent = dict(re.findall(r"(?=(?:<)([A-Z]+)_\d)(<\w+>)", received.said()))
+        said = received.said().partition("[Note")[0]
+        sent = dict(re.findall(r"(?=(?:<)([A-Z]+)_\d)(<\w+>)", said))
         writer.write(reply(chat(ANSWER.format_map(sent))))
     await writer.drain()
 
@@ -53,7 +54,7 @@ def main(folder: Path = IMAGES) -> None:
                 visit.settled()
                 page.locator("#model").fill("small-1")
                 page.locator("#send-now").click()
-                page.locator("#restored mark").first.wait_for()
+                page.locator(".turn mark").first.wait_for()
                 page.locator("h1").click()  # no caret
                 name = f"page-{width}.png" if scheme == "light" else f"page-{width}-dark.png"
                 save(page.screenshot(full_page=True), folder / name)

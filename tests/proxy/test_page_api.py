@@ -192,7 +192,7 @@ def state(api: Proxy, conversation: str) -> dict[str, Any]:
 
 
 def test_the_state_is_that_of_the_conversation_alone(page: Proxy) -> None:
-    assert state(page, "page-9") == {"wish": None, "left": []}
+    assert state(page, "page-9") == {"wish": None, "left": [], "turns": []}
     ask(page, "draft", "page-9", text="It is so.", answer="Yes.", hide=["so"])
     assert state(page, "page-9")["wish"] == WISH | {
         "text": "It is so.",
@@ -341,7 +341,9 @@ def test_what_is_sent_is_the_preview_alone_and_its_answer_is_restored() -> None:
     with upstream(an_api()) as up, proxy(up.url, Sanitizer(policy="identifiers")) as api:
         found = sent(api, key="a-key", text=f"Write to {MAIL}.").json()
         assert found["failed"] == ""
-        assert found["answer"] == f"You wrote: {found['text']}"
+        (turn,) = found["turns"]
+        assert turn["answer"] == f"You wrote: {found['text']}"
+        assert (turn["wrote"], turn["sent"]) == (f"Write to {MAIL}.", found["text"])
         assert MAIL.encode() not in up.raw
         tried, asked = up.requests
         assert (tried.line, tried.body) == ("GET /v1/models HTTP/1.1", b"")
@@ -351,11 +353,28 @@ def test_what_is_sent_is_the_preview_alone_and_its_answer_is_restored() -> None:
         }
         assert asked.headers["authorization"] == tried.headers["authorization"] == "Bearer a-key"
         state = api.client.get("/page/state", headers={"sanitizer-conversation": "page-s"}).json()
-        assert (state["wish"]["answer"], state["wish"]["model"]) == (found["answer"], "small-1")
+        assert (state["wish"]["text"], state["wish"]["model"]) == ("", "small-1")
+        assert state["turns"] == found["turns"]
         assert [each["text"] for each in state["left"]] == [found["text"]]
         assert "a-key" not in json.dumps(state)
-        restored = ask(api, "restore", "page-s", **SENT | {"answer": found["answer"]})
-        assert MAIL in "".join(p["original"] or p["text"] for p in restored["parts"])
+        assert MAIL in "".join(p["original"] or p["text"] for p in turn["parts"])
+
+
+def test_a_turn_is_sent_behind_those_before_it_or_in_place_of_one() -> None:
+    with upstream(an_api()) as up, proxy(up.url) as api:
+        for text in ("One.", "Two."):
+            sent(api, text=text)
+        assert len(sent(api, text="Other.", turn=1).json()["turns"]) == 2
+        refused(sent(api, turn=3), 400, "field")
+        refused(sent(api, turn=True), 400, "field")
+        asked = [
+            [m["content"] for m in each.json()["messages"]] for each in up.requests if each.body
+        ]
+        assert asked == [
+            ["One."],
+            ["One.", "You wrote: One.", "Two."],
+            ["One.", "You wrote: One.", "Other."],
+        ]
 
 
 def test_the_proxys_own_key_is_used_and_models_are_listed() -> None:
@@ -393,7 +412,7 @@ def test_an_api_that_fails_is_told_and_the_text_counts_as_left(reply_: bytes, to
     with upstream(an_api(answered=reply_)) as up, proxy(up.url) as api:
         found = sent(api).json()
         assert told in found["failed"]
-        assert found["answer"] == ""
+        assert found["turns"] == []
         state = api.client.get("/page/state", headers={"sanitizer-conversation": "page-s"}).json()
         assert len(state["left"]) == 1
 

@@ -56,7 +56,7 @@ def test_an_answer_that_is_pasted_comes_back_with_the_originals(visit: Visit) ->
     visit.write(LETTER)
     sent = {r["original"]: r["replacement"] for r in left(visit)["replacements"]}
     told = sent["hepatitis"]
-    visit.page.locator("#answer").fill(
+    visit.paste_answer(
         f"Dear {sent['Peter']} of {sent['Leeds']}, with {told} take {sent['apixaban']}; "
         "ask &lt;EMAIL_1&gt;."
     )
@@ -73,9 +73,10 @@ def test_an_answer_that_is_pasted_comes_back_with_the_originals(visit: Visit) ->
 
 def test_the_note_comes_for_answers_that_do_not_speak_of_the_thing_too(visit: Visit) -> None:
     visit.write(TEXT)
+    visit.paste_answer("")
     expect(visit.page.locator("#no-notes")).to_be_visible()
     left(visit)
-    visit.page.locator("#answer").fill("Drink more water.")
+    visit.paste_answer("Drink more water.")
     expect(visit.page.locator("#no-notes")).to_be_hidden()
     expect(visit.page.locator("#notes li")).to_contain_text(["stood for hepatitis"])
 
@@ -93,7 +94,7 @@ def test_where_nothing_is_drawn_the_share_of_known_words_is_one_number(visit: Vi
 
 def test_before_anything_left_nothing_is_put_back(visit: Visit) -> None:
     visit.write(TEXT)
-    visit.page.locator("#answer").fill("Dear <PERSON_1>.")
+    visit.paste_answer("Dear <PERSON_1>.")
     expect(visit.page.locator("#answer-status")).to_contain_text("has left yet")
     expect(visit.page.locator("#restored")).to_have_text("Dear <PERSON_1>.")
 
@@ -283,7 +284,7 @@ def test_all_survives_a_reload_but_a_new_conversation_is_empty(visit: Visit) -> 
     visit.write(LETTER)
     act(visit, "Leeds", "Leave it as it is")
     shown = left(visit)["text"]
-    visit.page.locator("#answer").fill("Dear <PERSON_1>.")
+    visit.paste_answer("Dear <PERSON_1>.")
     expect(visit.page.locator("#restored")).to_have_text("Dear Peter.")
     visit.page.reload()
     visit.settled()
@@ -368,7 +369,7 @@ def test_axe_finds_nothing(
         check("empty")
         visit.write(f"{FACT} {LETTER}")
         left(visit)
-        page.locator("#answer").fill("Dear <PERSON_1>.")
+        visit.paste_answer("Dear <PERSON_1>.")
         expect(page.locator("#restored")).to_have_text("Dear Peter.")
         visit.tune()
         for summary in page.locator("#record summary, #left summary").all():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from sanitizer import Corrections, Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
+from tests.conftest import Told
 from tests.proxy.pages import TEXT, Visit, served, visiting
-from tests.proxy.servers import MAIL, Upstream, an_api, reply, upstream
+from tests.proxy.servers import MAIL, Received, Upstream, an_api, chat, reply, upstream
 
 KEY = "a-key-of-the-api"
 MEMORY_KEY = b"a key for the tests of the page"
@@ -49,14 +53,74 @@ def test_a_letter_is_sent_and_its_answer_read_restored(visit: Visit, api: Upstre
     assert not {"Peter", "hepatitis", "Leeds"} & set(re.findall(r"\w+", json.dumps(left)))
     seen, note, _ = left[0]["content"].partition("\n\n[Note")
     assert note, "placeholders are explained"
-    expect(page.locator("#result")).to_have_text(seen)
-    expect(page.locator("#answer")).to_have_value("You wrote: " + left[0]["content"])
-    expect(page.locator("#restored")).to_contain_text(f"You wrote: {TEXT}")
+    turn = page.locator(".turn")
+    expect(turn.locator(".you > .said")).to_have_text(TEXT)
+    expect(turn.locator(".model .said")).to_contain_text(f"You wrote: {TEXT}")
+    turn.locator("summary").click()
+    expect(turn.locator("details .said")).to_have_text(seen + note_of(left[0]["content"]))
+    expect(page.locator("#text")).to_have_value("")
     expect(page.locator("#left li")).to_have_count(1)
     page.reload()
-    expect(page.locator("#restored")).to_contain_text(f"You wrote: {TEXT}")
+    expect(turn.locator(".model .said")).to_contain_text(f"You wrote: {TEXT}")
     expect(page.locator("#model")).to_have_value("small-1")
     expect(page.locator("#key")).to_have_value("")
+
+
+def note_of(sent: str) -> str:
+    return sent[sent.index("\n\n[Note") :]
+
+
+def ask(visit: Visit, text: str, n_turns: int) -> None:
+    visit.write(text)
+    visit.page.locator("#send-now").click()
+    expect(visit.page.locator(".turn")).to_have_count(n_turns)
+
+
+def test_the_whole_conversation_is_sent_and_a_turn_can_be_written_anew(
+    visit: Visit, api: Upstream
+) -> None:
+    page = visit.page
+    page.locator("#model").fill("small-1")
+    ask(visit, "Write to Peter, please.", 1)
+    ask(visit, "Peter is away. Write to Elena.", 2)
+    first, second = [each.json()["messages"] for each in api.requests if each.body]
+    assert [each["role"] for each in second] == ["user", "assistant", "user"]
+    assert second[0] == first[0], "what left before leaves as it left"
+    assert second[1]["content"] == f"You wrote: {first[0]['content']}"
+    assert not {"Peter", "Elena"} & set(re.findall(r"\w+", json.dumps(second)))
+    axe: Any = import_module("axe_playwright_python.sync_playwright").Axe()
+    assert axe.run(page).response["violations"] == []
+    page.locator(".turn").first.get_by_role("button", name="Edit and send again").click()
+    expect(page.locator("#text")).to_have_value("Write to Peter, please.")
+    ask(visit, "Write to Peter, at once.", 1)
+    third = [each.json()["messages"] for each in api.requests if each.body][-1]
+    assert [each["role"] for each in third] == ["user"]
+    page.locator("#new").click()
+    expect(page.locator("#chat")).to_be_hidden()
+
+
+def test_what_the_model_asks_for_leaves_once_a_person_says_so(browser: Browser, told: Told) -> None:
+    told(MONEY="410 euros", PERSON="Peter")
+
+    async def asking(received: Received, writer: asyncio.StreamWriter) -> None:
+        hidden = re.search(r"<MONEY_\w+>", received.said() if received.body else "")
+        said = chat(f"I cannot say. [need {hidden[0]}]") if hidden else b'{"data": []}'
+        writer.write(reply(said))
+        await writer.drain()
+
+    with upstream(asking) as up, visiting(browser, Sanitizer(), upstream=up.url) as visit:
+        visit.page.locator("#model").fill("small-1")
+        ask(visit, "Peter owes 410 euros.", 1)
+        asked = visit.page.locator(".turn .notices li")
+        expect(asked).to_contain_text("410 euros")
+        asked.get_by_role("button", name="Let it leave").click()
+        expect(visit.page.locator("#send-status")).to_contain_text("send it again")
+        visit.settled()
+        visit.page.locator("#send-now").click()
+        expect(visit.page.locator("#send-status")).to_have_text("small-1 has answered.")
+        (last,) = [each.json()["messages"] for each in up.requests if each.body][-1]
+        assert "= 410 euros" in last["content"]
+        assert "Peter" not in last["content"]
 
 
 def test_what_an_api_says_against_it_is_shown(browser: Browser) -> None:
@@ -68,14 +132,13 @@ def test_what_an_api_says_against_it_is_shown(browser: Browser) -> None:
     ):
         expect(visit.page.locator("#send-now")).to_be_disabled()
         visit.write(MAIL)
-        visit.page.locator("#answer").fill("An answer to an earlier text.")
         visit.page.locator("#model").fill("none")
         visit.page.locator("#send-now").click()
         expect(visit.page.locator("#send-status")).to_have_text(
             "It left, but the API answered with status 404: There is no such model. "
             "Sending the same text again is free."
         )
-        expect(visit.page.locator("#answer")).to_have_value("")
+        expect(visit.page.locator("#text")).to_have_value(MAIL)
         expect(visit.page.locator("#left li")).to_have_count(1)
 
 

@@ -1,5 +1,5 @@
 // @ts-check
-/* The third step: a model's answer, with the originals put back on this machine. */
+/* An answer of a model, with the originals put back on this machine: in a turn, or pasted. */
 import { addText, own } from "./texts.js";
 
 /**
@@ -12,22 +12,24 @@ const byId = (id) => document.getElementById(id);
 const [answer, restored] = ["answer", "restored"].map(byId);
 let [sequence, timer] = [0, 0];
 let plain = "";
-/** Tell the proxy what may leave. @type {(chosen: string[]) => Promise<void>} */
-let release = async () => {};
+/** Tell the proxy what may leave. @type {(chosen: string[]) => void} */
+let release = () => {};
 
 /** @param {Restored} found */
 function show({ parts, notes, words_stay, needs, left }) {
   plain = parts.map(({ text, original }) => original ?? text).join("");
-  restored.replaceChildren(...parts.map(({ text, original }) => stretch(text, original)));
+  restored.replaceChildren(...read(parts));
   const put = parts.filter(({ original }) => original !== null).length;
   byId("answer-status").textContent = left
     ? `${put} ${put === 1 ? "stand-in was" : "stand-ins were"} put back.`
     : "Nothing of this conversation has left yet, so nothing can be put back: copy the text first.";
-  showNotes(notes, words_stay, needs);
+  // What a pasted answer asks for is let leave where its text was written.
+  byId("notes").replaceChildren(...asking(needs, release), ...noted(notes, words_stay));
 }
 
-/** What the model asks for: nothing leaves unless a person says so. @param {Restored["needs"]} needs */
-function asking(needs) {
+/** What the model asks for: nothing leaves unless a person says so.
+ * @param {Restored["needs"]} needs @param {(chosen: string[]) => void} decide */
+export function asking(needs, decide) {
   if (!needs.length) return [];
   const item = document.createElement("li");
   const named = needs.map(({ original }) => own(original)).flatMap((each, i) => (i ? [", ", each] : [each]));
@@ -40,12 +42,15 @@ function asking(needs) {
     Object.assign(button, { className: "quiet", type: "button", textContent: words });
     button.addEventListener("click", () => {
       item.remove();
-      release(chosen);
+      decide(chosen);
     });
     item.append(button);
   }
   return [item];
 }
+
+/** An answer as it is read. @param {Restored["parts"]} parts */
+export const read = (parts) => parts.map(({ text, original }) => stretch(text, original));
 
 /** @param {string} text @param {?string} original */
 function stretch(text, original) {
@@ -56,8 +61,8 @@ function stretch(text, original) {
 }
 
 /** One note for every drawn thing alike, whether the answer speaks of it or not.
- * @param {Restored["notes"]} notes @param {boolean} wordsStay @param {Restored["needs"]} needs */
-function showNotes(notes, wordsStay, needs) {
+ * @param {Restored["notes"]} notes @param {boolean} wordsStay */
+export function noted(notes, wordsStay) {
   const items = notes.map(({ told, wrote }) => {
     const item = document.createElement("li");
     item.append(own(told), " stood for ", own(wrote), ": advice about ", own(told), " may not hold for ", own(wrote), ".");
@@ -68,7 +73,7 @@ function showNotes(notes, wordsStay, needs) {
     item.append("Words that were drawn one by one stay as the model wrote them.");
     items.push(item);
   }
-  byId("notes").replaceChildren(...asking(needs), ...items);
+  return items;
 }
 
 function clear() {
@@ -106,7 +111,7 @@ export function showAnswer(words = answer.value) {
 }
 
 /** @param {() => Promise<Restored>} ask @param {(error: unknown) => string} reason
- * @param {(plain: string) => Promise<boolean>} toClipboard @param {(chosen: string[]) => Promise<void>} decide */
+ * @param {(plain: string) => Promise<boolean>} toClipboard @param {(chosen: string[]) => void} decide */
 export function wireAnswer(ask, reason, toClipboard, decide) {
   release = decide;
   answer.addEventListener("input", () => changed(ask, reason));

@@ -6,6 +6,7 @@
  */
 import { showAnswer, wireAnswer } from "./answer.js";
 import { addRule, MAX_PHRASE, openMenu, rememberWith, ruled, setRules, showChanges, wireChanges } from "./changes.js";
+import { showTurns } from "./chat.js";
 import { clearFacts, EXPLAINED, inWords, meaning, shortly, showFacts, showLeft, WAY_OUT } from "./facts.js";
 import { describeSending, named, wireSending } from "./send.js";
 import { clearTexts, own, showTexts, stretches, typed, wireTexts } from "./texts.js";
@@ -46,6 +47,7 @@ let [sequence, timer, poll, msPerChar] = [0, 0, 0, 0];
 let leaving = false;
 /** @type {Record<string, any>[]} */ let left = [];
 let aborter = new AbortController();
+/** The turn that is written anew; null for the next one. @type {?number} */ let editing = null;
 
 /** A new conversation, of a name that nobody guesses. */
 function begin() {
@@ -213,7 +215,8 @@ async function leave(begun, without, way) {
   try {
     const { answer, told, bad } = await way(asked);
     if (mine === sequence) show(asked, answer, true);
-    say(`${told}${answer.text === before.text ? "" : " What is drawn was drawn for good, as now shown."}`, bad);
+    const isOther = mine === sequence && answer.text !== before.text;
+    say(`${told}${isOther ? " What is drawn was drawn for good, as now shown." : ""}`, bad);
   } catch (error) {
     say(`${reason(error)} ${error instanceof Refused && error.code === "cancelled" ? "" : without}`, true);
   } finally {
@@ -464,7 +467,28 @@ async function recall() {
   const state = await ask("/page/state");
   left = state.left;
   showLeft(left);
+  showTurns(state.turns, acts);
   return state;
+}
+
+/** What can be done with a turn. @type {import("./chat.js").Acts} */
+const acts = { copy: toClipboard, edit: editTurn, release: releaseFor };
+
+/** @param {number} turn @param {string} wrote */
+function editTurn(turn, wrote) {
+  replaceText(wrote);
+  editing = turn;
+  byId("send-status").textContent = "This is sent in place of the turn; what followed it is dropped.";
+}
+
+/** What a person lets leave stands at the end of the text that is then sent again.
+ * @param {?number} turn @param {{wrote: string, answer: string}} of @param {string[]} chosen */
+async function releaseFor(turn, { wrote, answer }, chosen) {
+  const { released } = (await post("/page/release", { ...inputs(), text: wrote, answer, chosen }).catch(showFailure)) ?? {};
+  if (released && turn !== null) editTurn(turn, wrote);
+  else changed();
+  byId(turn === null ? "answer-status" : "send-status").textContent =
+    released ? "It is at the end of your text now: send it again." : "It stays hidden.";
 }
 
 /** @param {Inputs} wish */
@@ -472,6 +496,7 @@ function resume({ text: words, answer, keep, hide }) {
   if (!text.value) text.value = words; // typed while the settings came
   typed();
   setRules({ keep, hide });
+  byId("elsewhere").open ||= Boolean(answer);
   if (answer) showAnswer(answer);
 }
 
@@ -494,6 +519,7 @@ function startAnew() {
   setRules({ keep: [], hide: [] });
   left = [];
   showLeft(left);
+  showTurns([], acts);
   showAnswer("");
   replaceText("");
 }
@@ -516,9 +542,24 @@ function again(event) {
   else start();
 }
 
+/** A file of text takes the place of what is written. @param {DragEvent} event */
+async function dropped(event) {
+  const [file] = event.dataTransfer?.files ?? [];
+  if (!file) return;
+  event.preventDefault();
+  const words = file.size > 4 * maxChars ? null : new TextDecoder("utf-8", { fatal: true });
+  try {
+    if (!words) throw new Refused(`A text on the page may have at most ${maxChars.toLocaleString("en")} characters.`, "size");
+    replaceText(words.decode(await file.arrayBuffer()));
+  } catch (error) {
+    showFailure(error instanceof Refused ? error : new Refused("Only files of text can be dropped here; for others: sanitizer sanitize FILE."));
+  }
+}
+
 /** @param {string} words */
 function replaceText(words) {
   text.value = words;
+  editing = null;
   text.focus();
   typed();
   changed();
@@ -526,6 +567,10 @@ function replaceText(words) {
 
 function wire() {
   text.addEventListener("input", changed);
+  text.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) byId("send").requestSubmit(byId("send-now"));
+  });
+  text.addEventListener("drop", dropped);
   document.addEventListener("selectionchange", selected);
   byId("hide").addEventListener("pointerdown", (/** @type {Event} */ event) => event.preventDefault()); // keep the selection
   byId("hide").addEventListener("click", () => addRule("hide", byId("hide").dataset.words, true));
@@ -546,11 +591,11 @@ function wire() {
 wireTexts(openMenu);
 wireChanges(changed);
 wireSending((/** @type {string} */ path, /** @type {object} */ values, /** @type {AbortSignal} */ signal) =>
-  ask(path, { method: "POST", body: JSON.stringify(values), signal }), leave, cost, showAnswer);
-wireAnswer(() => post("/page/restore", inputs()), reason, toClipboard, async (chosen) => {
-  const { released } = await post("/page/release", { ...inputs(), chosen }).catch(showFailure) ?? {};
-  byId("answer-status").textContent = released ? "It is at the end of your text now: send it again." : "It stays hidden.";
-  changed();
-});
+  ask(path, { method: "POST", body: JSON.stringify(values), signal }), leave, cost,
+  () => (editing === null ? {} : { turn: editing }), (turns) => {
+    replaceText("");
+    showTurns(turns, acts, true);
+  });
+wireAnswer(() => post("/page/restore", inputs()), reason, toClipboard, (chosen) => releaseFor(null, { wrote: text.value, answer: byId("answer").value }, chosen));
 wire();
 start();

@@ -1,5 +1,5 @@
 // @ts-check
-/* Sending what step 2 shows, through the proxy, to the address that the proxy was started with. */
+/* Sending what step 2 shows behind the turns before it, to the address that the proxy was started with. */
 
 /**
  * @typedef {import("./facts.js").Answer} Answer
@@ -44,9 +44,10 @@ async function list(ask) {
 /**
  * @param {(path: string, values: object, signal?: AbortSignal) => Promise<any>} ask
  * @param {(begun: string, without: string, way: (asked: object) => Promise<Gone>) => Promise<void>} leave
- * @param {(answer: Answer) => string} cost @param {(words: string) => void} showAnswer
+ * @param {(answer: Answer) => string} cost @param {() => object} which turn is sent again, if one is
+ * @param {(turns: any[]) => void} next called when the text was answered
  */
-export function wireSending(ask, leave, cost, showAnswer) {
+export function wireSending(ask, leave, cost, which, next) {
   model.addEventListener("focus", () => list(ask));
   key.addEventListener("change", () => list(ask));
   cancel.addEventListener("click", () => aborter.abort());
@@ -57,9 +58,9 @@ export function wireSending(ask, leave, cost, showAnswer) {
       cancel.hidden = false;
       say(`Waiting for ${named()}…`);
       try {
-        const answer = await ask("/page/send", { ...asked, model: named(), key: key.value.trim() }, aborter.signal);
+        const answer = await ask("/page/send", { ...asked, ...which(), model: named(), key: key.value.trim() }, aborter.signal);
         say(answer.failed ? `It left, but ${answer.failed}. Sending the same text again is free.` : `${named()} has answered.`, Boolean(answer.failed));
-        showAnswer(answer.failed ? "" : answer.answer); // an earlier answer is to another text
+        if (!answer.failed) next(answer.turns);
         return { answer, told: `Sent, ${cost(answer)}.`, bad: false };
       } catch (error) {
         say(error instanceof Error ? error.message : "", true);

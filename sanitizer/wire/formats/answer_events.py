@@ -15,6 +15,7 @@ from sanitizer.wire.shapes import shapes
 
 _COMING = ("content", "thinking", "response")
 """Fields whose text comes in pieces."""
+_CONTENT = ("message", "content")
 
 
 class ChatLines(Events):
@@ -51,6 +52,10 @@ class ChatLines(Events):
         restored = self._restoration.document(shape, event, telling, coming=self._coming)
         if event.get("done") is True:
             before += self._held()
+            if (line := self._asked.last_line) and self._channels.says(_CONTENT.__eq__):
+                said = restored.get("message") or {"role": "assistant"}
+                said = {**said, "content": f"{said.get('content') or ''}{line}"}
+                restored = {**restored, "message": said}
         return before, restored
 
     def _coming(self, slot: TextSlot) -> str | None:
@@ -130,6 +135,10 @@ class GeminiEvents(Events):
         shown = self._parts(str(index), parts)
         if any(candidate.get(name) is not None for name in ("finishReason", "finish_reason")):
             shown += self._ended(str(index))
+            speaks = self._channels.says(lambda path: path[:2] == (str(index), "text"))
+            if self._asked.last_line and speaks:
+                last = shown.pop() if shown and _is_text(shown[-1]) else {"text": ""}
+                shown.append({**last, "text": last["text"] + self._asked.last_line})
         rest = {k: v for k, v in candidate.items() if k != "content"}
         others = self._restoration.document(shapes("gemini")["Candidate"], rest)
         said = with_list(content, "parts", shown)
@@ -199,6 +208,10 @@ class GeminiEvents(Events):
         content = {"role": "model", "parts": [_part(str(path[1]), text)]}
         candidate = {"content": content, "index": SpelledNumber(path[0])}
         return {**self._envelope, "candidates": [candidate]}
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and "text" in part and part.get("thought") is not True
 
 
 def _part(kind: str, text: str) -> Json:

@@ -80,6 +80,12 @@ class Chunks(Events):
                 changed |= slot.text != sent
         if last:
             before += self._held(lambda path: path[0] == index)
+            said = (index, "delta", "content")
+            ends = [slot for slot in walker.slots if slot.path == said and slot.text]
+            for slot in ends if speaks else ():
+                slot.text, changed = slot.text + self._asked.last_line, True
+            if self._asked.last_line and not ends and self._channels.says(lambda p: p == said):
+                before.append(self._event_of(said, self._asked.last_line))
         return found if changed else choice
 
     def _text(self, slot: TextSlot, last: bool) -> str:
@@ -91,11 +97,11 @@ class Chunks(Events):
         role = "assistant" if speaks and "delta" in path else ""
         call = path[:-1]
         tool = self._tools.get(call, "") if is_arguments or call in self._tools else None
-        kept = tool is not None and self._restoration.keeps(tool)
         if role and is_arguments:
             role = ARGUMENTS_ROLE
         note = Note("", "", role, _aside(path), choice=int(path[0]))
         if slot.field not in _STREAMED:
+            kept = tool is not None and self._restoration.keeps(tool)
             shown = text if kept else self._restoration.texts.text(text)
             if role and text:
                 self._restoration.remember(note._replace(sent=text, shown=shown))
@@ -103,8 +109,7 @@ class Chunks(Events):
         if tool is not None and role == "assistant":
             note = note._replace(role=CALL_ROLE)
         is_json = is_arguments or (speaks and _is_message(path) and self._asked.in_json)
-        kind = "kept" if kept else "arguments" if is_json else "text"
-        return self._channels.feed(path, text, kind, last, note)
+        return self._channels.feed(path, text, "arguments" if is_json else "text", last, note, tool)
 
     def _place(self, path: TextPath, position: int, value: Any) -> int:
         """Return the place of an element of a list (a tool call, a content part), by its index."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sanitizer.answers.restorer import RestoredStream
@@ -27,18 +28,25 @@ class Channel:
     Args:
         restoration: of the answer.
         path: position of the text in its stream.
-        kind: as of `Restoration.stream`.
+        kind, tool: as of `Restoration.stream`.
         note: how it is noted; its role is "" if it does not go back as history.
     """
 
-    def __init__(self, restoration: Restoration, path: TextPath, kind: str, note: Note) -> None:
+    def __init__(
+        self,
+        restoration: Restoration,
+        path: TextPath,
+        kind: str,
+        note: Note,
+        tool: str | None = None,
+    ) -> None:
         self._restoration = restoration
-        self._kind = kind
+        self._begun = partial(restoration.stream, kind, tool)
         self._note = note
-        self._stream = restoration.stream(kind)
+        self._stream = self._begun()
         self._sent: list[str] = []
         self._shown: list[str] = []
-        self._n_chars = 0
+        self.n_chars = 0
         # Pieces that came, and characters held back of them: set whole, for another thread to read.
         self._seen = (0, 0)
         self._ended = self._is_told = False
@@ -74,10 +82,10 @@ class Channel:
         if self._ended:
             if isinstance(self._stream, RestoredStream) and self._stream.waits:
                 raise UpstreamError("a text with formulas goes on after its end")
-            self._stream, self._ended = self._restoration.stream(self._kind), False
+            self._stream, self._ended = self._begun(), False
         shown = self._stream.feed(piece)
-        self._n_chars += len(piece)
-        if self._n_chars > MAX_CHARS:
+        self.n_chars += len(piece)
+        if self.n_chars > MAX_CHARS:
             raise UpstreamError("the API's stream has a text that is too long")
         if self._note.role:
             n_held = len(self.held) if isinstance(self._stream, RestoredStream) else 0
@@ -121,10 +129,11 @@ class Channels:
         kind: str = "text",
         last: bool = False,
         note: Note = _UNNOTED,
+        tool: str | None = None,
     ) -> str:
         """Feed one piece of a text; return what can be shown of it now: all, if it is the last.
 
-        An unknown path opens a `Channel` with this kind and note.
+        An unknown path opens a `Channel` with this kind, note and tool.
 
         Raises:
             UpstreamError: there are more texts than any answer has.
@@ -132,12 +141,18 @@ class Channels:
         if (channel := self._open.get(path)) is None:
             if len(self._open) + len(self._ended) >= MAX_CHANNELS:
                 raise UpstreamError("the API's stream has too many texts")
-            channel = self._ended.pop(path, None) or Channel(self._restoration, path, kind, note)
+            ended = self._ended.pop(path, None)
+            channel = ended or Channel(self._restoration, path, kind, note, tool)
             self._open[path] = channel
         return channel.feed(piece) + (self._end(path) if last else "")
 
     def __contains__(self, path: TextPath) -> bool:
         return path in self._open
+
+    def says(self, which: Callable[[TextPath], bool]) -> bool:
+        """Return True if something came of one of these texts, ended or not."""
+        both = [*self._open.items(), *self._ended.items()]
+        return any(channel.n_chars for path, channel in both if which(path))
 
     def held(self, path: TextPath) -> str:
         """Return what came of an open text and was not shown yet."""

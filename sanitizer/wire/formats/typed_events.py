@@ -72,7 +72,7 @@ class MessageEvents(Events):
             self._ended.add(index)
             before = self._held(lambda path: path[0] == index)
         elif kind in _ENDS:
-            before = self._held()
+            before = [*self._held(), *self._last_block(event)]
         restored = self._restoration.document(shapes("anthropic")["Event"], event)
         # A message may be left between two blocks, and what came of it be sent back.
         if kind in ("content_block_stop", "message_stop"):
@@ -85,6 +85,20 @@ class MessageEvents(Events):
         if event.get("type") != "message_start" or not isinstance(message, dict):
             return event
         return {**event, "message": stamp(message)}
+
+    def _last_block(self, event: Json) -> list[Json]:
+        """Return the events of a block with the last line, where a message stops that has text."""
+        delta, line = event.get("delta"), self._asked.last_line
+        stops = isinstance(delta, dict) and delta.get("stop_reason") is not None
+        if not (line and stops and self._channels.says(lambda path: path[1] == "text")):
+            return []
+        index = SpelledNumber(max(map(int, self._begun), default=0) + 1)
+        place, block = {"index": index}, {"type": "text", "text": ""}
+        return [
+            {"type": "content_block_start", **place, "content_block": block},
+            self._event_of((index, "text"), line),
+            {"type": "content_block_stop", **place},
+        ]
 
     def _opened(self, event: Json) -> tuple[list[Json], Json]:
         """Restore the event with which a block begins, as `event`."""
@@ -125,15 +139,13 @@ class MessageEvents(Events):
         return restored
 
     def _feed(self, index: str, field: str, piece: str) -> str:
-        if field == "partial_json":
-            kept = self._restoration.keeps(self._tools.get(index, ""))
-            kind, role = "kept" if kept else "arguments", INPUT_ROLE
-        else:
-            is_json = field == "text" and self._asked.in_json
-            kind, role = "arguments" if is_json else "text", "assistant"
+        tool = self._tools.get(index, "") if field == "partial_json" else None
+        is_json = tool is not None or (field == "text" and self._asked.in_json)
+        role = "assistant" if tool is None else INPUT_ROLE
         aside = "thought" if field == "thinking" else ""
         note = Note("", "", role, aside, at=(int(index),))
-        return self._channels.feed((index, field), piece, kind, note=note)
+        kind = "arguments" if is_json else "text"
+        return self._channels.feed((index, field), piece, kind, note=note, tool=tool)
 
     def _event_of(self, path: TextPath, text: str) -> Json:
         index, field = str(path[0]), str(path[1])
@@ -234,6 +246,7 @@ class EventFeed(Events):
                 at=(int(_index(event, "output_index")),),
                 role="assistant" if kind.removesuffix(".done") in _TEXTS else "",
                 agree=lambda slots: self._agree(event, slots),
+                ends=(lambda path: path) if kind in _FINAL or kind.endswith(".done") else None,
             )
         if kind in _FINAL:
             self._restoration.settle()
@@ -258,8 +271,7 @@ class EventFeed(Events):
             if name in _ARGUMENTS or (self._asked.in_json and name == "output_text")
             else "text"
         )
-        if name in _TO_TOOLS and self._restoration.keeps(self._tool(event)):
-            kind = "kept"
+        tool = self._tool(event) if name in _TO_TOOLS else None
         place = (text, *(_index(event, key) for key in _PLACE))
         note = self._note(name, place)
         if isinstance(delta, str):
@@ -270,11 +282,11 @@ class EventFeed(Events):
                 if address in self._ended:
                     raise UpstreamError("the API sent more of a text that had ended")
                 self._told.setdefault(address, []).append(delta)
-            shown: Any = self._channels.feed(place, delta, kind, note=note)
+            shown: Any = self._channels.feed(place, delta, kind, note=note, tool=tool)
         elif isinstance(delta, dict) and all(isinstance(piece, str) for piece in delta.values()):
             self._latest[place] = event
             shown = {
-                key: self._channels.feed((*place, key), piece, kind, note=note)
+                key: self._channels.feed((*place, key), piece, kind, note=note, tool=tool)
                 for key, piece in delta.items()
             }
         else:
@@ -310,19 +322,27 @@ class EventFeed(Events):
     def _due(self, kind: str, event: Json) -> list[Json]:
         """Return the deltas that have to come before this event."""
         if kind.endswith(".done") and (text := kind.removesuffix(".done")) in _TEXTS:
-            return self._finished((text, *(_index(event, key) for key in _PLACE)))
+            place = (text, *(_index(event, key) for key in _PLACE))
+            line = self._asked.last_line if text == "response.output_text" else ""
+            return self._finished(place, line)
         if kind == "response.output_item.done":
             return self._finished(("", _index(event, "output_index")))
         return self._finished(()) if kind in _FINAL or kind == "error" else []
 
-    def _finished(self, place: TextPath) -> list[Json]:
-        """End the texts whose path begins with this place; "" means any kind of text."""
+    def _finished(self, place: TextPath, line: str = "") -> list[Json]:
+        """End the texts whose path begins with this place; "" means any kind of text.
+
+        Args:
+            line: is put under a text that is just there.
+        """
         n = len(place)
 
         def inside(path: TextPath) -> bool:
             return path[1:n] == place[1:] and (not place or place[0] in ("", path[0]))
 
         events = self._held(inside)
+        if line and place in self._latest:
+            events.append(self._event_of(place, line))
         for path in [path for path in self._latest if inside(path)]:
             del self._latest[path]
         return events
