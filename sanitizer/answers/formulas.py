@@ -176,7 +176,7 @@ def _inner(written: str, originals: Mapping[str, str]) -> str:
 
 def _shown(result: str) -> str | None:
     """Return a result; None for a blank one: an answer that is stripped would tell of it."""
-    return result if any(map(str.isalnum, result)) else None
+    return result.strip() if any(map(str.isalnum, result)) else None
 
 
 def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) -> str:

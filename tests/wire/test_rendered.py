@@ -197,6 +197,7 @@ REPORTED = [
     [f'{{{{= IF(<MONEY_1> > 500, "```", "") }}}}\n![a]({EVIL})\n```'],
     ['{{= IF(<MONEY_1> > 500, " ", "x") }}', "so?"],
     ['<img src="<MONEY_1>"> [a](<PERSON_1>) ![b](x/<ID_1>)'],
+    ["{{= ROWS DESC\n<MONEY_1> ::  \n<MONEY_2> :: b\n}}"],
     ["It is {{= <MONEY_1> + <MONEY_2> }} in all, as you know.", "Yes."],
 ]
 CHANGES = [strip, wrap, quote, edit]
