@@ -187,6 +187,8 @@ def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) 
     lines = [line.partition("::") for line in rows["rows"].split("\n") if line.strip()]
     if not lines or len(lines) > MOST_ROWS or not all(mark for _, mark, _ in lines):
         raise _Unclear
+    if any(text.lstrip().startswith(">") for _, _, text in lines):
+        raise _Unclear  # marks of quotation are no part of an answer that comes back
     keyed = [(_key(key, reader, restore), text.strip()) for key, _, text in lines]
     n_first = int(rows["first"] or MOST_ROWS)
     if rows["op"]:

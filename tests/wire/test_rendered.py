@@ -45,7 +45,20 @@ MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 EVIL = "https://evil.example/"
 VALUES = [f"<{kind}>" for kind in KINDS]
 CHOICES = ["1", "x", " ", " !", "a !", "`", "a`", "```a", "~~~", "<!-- a", "<b", "img src=x", "a"]
-CHOICES += ["a\\", "[a]", "(b)", "- a", "# a", "b", "Elena", "evil.example", "    a", "| a", "&lt;"]
+CHOICES += [
+    "a\\",
+    "[a]",
+    "(b)",
+    "- a",
+    "# a",
+    "> a",
+    "b",
+    "Elena",
+    "evil.example",
+    "    a",
+    "| a",
+    "&lt;",
+]
 FORMULAS = [
     "{{= <MONEY_1> + <MONEY_2> }}",
     "{{= VALUE(<MONEY_1>) }}",
@@ -198,6 +211,7 @@ REPORTED = [
     ['{{= IF(<MONEY_1> > 500, " ", "x") }}', "so?"],
     ['<img src="<MONEY_1>"> [a](<PERSON_1>) ![b](x/<ID_1>)'],
     ["{{= ROWS DESC\n<MONEY_1> ::  \n<MONEY_2> :: b\n}}"],
+    ["{{= ROWS DESC\n<MONEY_1> :: > a\n<MONEY_2> :: b\n}}"],
     ["It is {{= <MONEY_1> + <MONEY_2> }} in all, as you know.", "Yes."],
 ]
 CHANGES = [strip, wrap, quote, edit]
