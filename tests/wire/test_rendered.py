@@ -146,6 +146,10 @@ class _Asked(HTMLParser):
         self.found: list[str] = []
         self.feed(page)
 
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        """As browsers do: `<![` begins a comment."""
+        return int(self.parse_bogus_comment(i, report))  # type: ignore[attr-defined]
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = {"src", "srcset", "href", "poster", "data", "background", "action", "style"}
         self.found += [f"{tag} {name}={value}" for name, value in attrs if name in names]
@@ -211,6 +215,7 @@ REPORTED = [
     ['{{= IF(<MONEY_1> > 500, " ", "x") }}', "so?"],
     ['<img src="<MONEY_1>"> [a](<PERSON_1>) ![b](x/<ID_1>)'],
     ["{{= ROWS DESC\n<MONEY_1> ::  \n<MONEY_2> :: b\n}}"],
+    ["<pre><![][{{= <MONEY_1> + <MONEY_2> }}]"],
     ["{{= ROWS DESC\n<MONEY_1> :: > a\n<MONEY_2> :: b\n}}"],
     ["It is {{= <MONEY_1> + <MONEY_2> }} in all, as you know.", "Yes."],
 ]
