@@ -146,9 +146,9 @@ class _Asked(HTMLParser):
         self.found: list[str] = []
         self.feed(page)
 
-    def parse_marked_section(self, i: int, report: int = 1) -> int:
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
         """As browsers do: `<![` begins a comment."""
-        return int(self.parse_bogus_comment(i, report))  # type: ignore[attr-defined]
+        return self.parse_bogus_comment(i, report)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = {"src", "srcset", "href", "poster", "data", "background", "action", "style"}
