@@ -21,9 +21,9 @@ DOORS = [
     "sanitizer",
     *sorted(f"sanitizer.{path.parent.name}" for path in PACKAGE.glob("*/__init__.py")),
 ]
-MAX_FILES_IN_A_PACKAGE = 13
+MAX_FILES_IN_A_PACKAGE = 14
 MAX_LINES = {
-    "answers": 3_600,
+    "answers": 3_810,
     "bulk": 2_300,
     "cli": 3_360,
     "clients": 1_350,
@@ -33,18 +33,18 @@ MAX_LINES = {
     "identifiers": 3_460,
     "integrations": 1_000,
     "lm": 2_500,
-    "pipeline": 4_910,
+    "pipeline": 4_960,
     "privacy": 2_750,
-    "proxy": 4_010,
+    "proxy": 4_250,
     "risk": 2_050,
-    "storage": 4_000,
+    "storage": 4_030,
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_350,
-    "wire": 4_710,
+    "wire": 4_930,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_050, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_900, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

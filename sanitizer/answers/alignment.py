@@ -229,13 +229,23 @@ class Aligner:
 
     def _segments(self, text: str, tokens: _Tokens, run: _Run) -> Iterator[Segment]:
         """Yield the segments of a run; what is only in part a restored stretch is the user's."""
-        last = run.at + run.n - 1
-        begin, end = self._starts[run.at], self._ends[last]
+        last, begin = run.at + run.n - 1, self._starts[run.at]
+        if run.at in self.bounds:  # with what stands before the first token of a text
+            begin = self._ends[run.at - 1] if run.at else -1
+        end = self._starts[last + 1] + (self.words[last + 1] is None)
         shift = run.first - run.at
         at, stop = tokens.starts[run.first], tokens.ends[last + shift]
         for each in overlapping(self._restored, begin, end):
             first = max(bisect_right(self._ends, each.start), run.at)
             final = min(bisect_left(self._starts, each.end) - 1, last)
+            if final < first:  # white space, or a mark of quotation: no token of its own
+                start = max(at, tokens.ends[final + shift]) if final >= run.at else at
+                until = max(start, tokens.starts[first + shift]) if first <= last else start
+                if at < start:
+                    yield Segment(at, start, text[at:start])
+                yield Segment(start, until, f" {each.sent} ")
+                at = until
+                continue
             start = tokens.starts[first + shift] + max(0, each.start - self._starts[first])
             until = tokens.starts[final + shift]
             until += min(each.end, self._ends[final]) - self._starts[final]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from importlib.resources import files
 
 FORMS = tomllib.loads(files("sanitizer.answers").joinpath("forms.toml").read_text("utf-8"))
@@ -68,7 +68,8 @@ class Amount:
         """Return another value, written like this one and these."""
         every = (self, *others)
         styled = next((each for each in every if each.unit), self)
-        group = next((each.group for each in every if each.group), "")
+        same = (each.group for each in every if each.group and each.point == styled.point)
+        group = styled.group or next(same, "")
         small = all(abs(each.value) < _GROUPED for each in every)
         if not group and styled.is_money and small and abs(value) >= _GROUPED:
             group = "." if styled.point == "," else ","
@@ -109,15 +110,29 @@ class Amount:
         if self.text:
             return self.text
         value = self.shown / _SCALES[self.scale.lower()] if self.scale else self.shown
+        if self.scale and value != rounded(value, max(self.decimals, 2)):
+            return str(replace(self, scale="", decimals=0))  # 1,234 and not "1.23k"
         exact = value == value.to_integral_value()
         places = self.decimals if exact else max(self.decimals, 2)
         if exact and self.unit and not self.is_money:
             places = 0  # "2,015 kg" of 310 times "6.5 kg"
-        digits = f"{abs(value):,.{places}f}"
+        near = rounded(value, places)
+        if value and not near:
+            raise ValueError(f"{places} decimals are too few to say that it is not zero")
+        digits = f"{abs(near):,.{places}f}"
         if not exact and places > self.decimals and not self.is_money:
             digits = digits.rstrip("0").rstrip(".")
         written = digits.translate({ord(","): self.group, ord("."): self.point})
         return f"{'-' * (value < 0)}{self.before}{written}{self.scale}{self.after}"
+
+
+def rounded(value: Decimal, places: int) -> Decimal:
+    """Return a number with so many decimals, halves rounded up as on a bill.
+
+    >>> rounded(Decimal("9.805"), 2)
+    Decimal('9.81')
+    """
+    return value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
 
 
 def read_amount(text: str, point: str = "") -> Amount | None:

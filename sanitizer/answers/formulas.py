@@ -5,6 +5,12 @@ be done: `{{= <MONEY_1> + <MONEY_2> }}`. `INSTRUCTION` tells it how. Arithmetic 
 (`decimal`), there is no name but the functions below, nothing is evaluated as Python, and
 everything is bounded: an API may be hostile. A formula that does not parse, mixes currencies, or
 holds a value that can be read in two ways stays as it came: never a wrong result.
+
+Guarantee: no result decides what a program asks for that shows an answer. Formulas are computed
+only in an answer that holds nothing to ask for: no link, image, tag of HTML or definition of a
+reference that was not sent, wherever in it (`Links.holds_other`, which reads what the API wrote and
+no value). A stream is held from its first formula to its end, so that nothing comes behind. Results
+are escaped, and each has a letter or a digit: an answer is never blank because of a value.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from decimal import (
     localcontext,
 )
 from functools import partial
-from html import unescape
+from html import escape, unescape
 from importlib.resources import files
 from statistics import mean, median
 from typing import Any
@@ -54,7 +60,7 @@ _ROWS = re.compile(
 )
 _CALLED = re.compile(r"\s*[-(]*(?:SUM|AVERAGE|ROUND|MAX|MIN|IF|ABS|DAYS|WEEKS|MONTHS|YEARS)\(")
 """A formula over visible values alone, as it is written among others."""
-_ARITHMETIC = re.compile(rf"(?:{_PLACEHOLDER}|[0-9][0-9.,]*%?|[-+*/() ]){{1,80}}")
+_ARITHMETIC = re.compile(rf"(?:{_PLACEHOLDER}|[0-9][0-9.,]*%?(?![0-9.,%])|[-+*/() ]){{1,80}}")
 _RANGE = re.compile(
     r"([0-9]+(?:[.,][0-9]+)?) ?[-\u2013] ?([0-9]+(?:[.,][0-9]+)?) ?(?P<unit>[^0-9\n]{0,20})"
 )
@@ -70,6 +76,10 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 _PYTHON = {"=": "==", "<>": "!="}
 """Signs that Python writes otherwise."""
 _HALF_YEAR = timedelta(days=182)
+_DOMAIN = re.compile(r"[^\W\d_][\w-]*\.[^\W\d_]{2}")
+"""What some programs show as a link."""
+_ACTIVE = re.compile(r"[\\`\[\]|~]|^[-+*#](?=\s)|(?P<html>[<>]|&(?=#?\w+;))")
+"""Signs of Markdown, and of HTML, that would do more than be shown."""
 _MOST_PERIODS = 1200  # months of a loan, and the largest exponent
 _LEAST_MONTH = 28  # days
 _HUNDRED = Decimal(100)
@@ -133,20 +143,40 @@ def compute(
         restore: restores the placeholders of a row that is shown.
         reader: of the originals, where there are many formulas; default a new one.
     """
-    inner = unescape(written.removeprefix(OPENS).removesuffix(CLOSES)).replace("\\_", "_")
-    inner = _BARE.sub(lambda m: f"<{m[0]}>" if f"<{m[0]}>" in originals else m[0], inner)
-    held = re.findall(_PLACEHOLDER, inner)
-    hidden = any(each in originals for each in held) or (not held and _CALLED.match(inner))
+    inner = _inner(written, originals)
     # Which link is shown would tell whoever is asked for it how values compare.
-    if len(written) > LONGEST or not hidden or MAY_LINK.search(inner):
+    if not is_one(written, originals) or MAY_LINK.search(inner) or _DOMAIN.search(inner):
         return None
     reader = reader or Reader(originals)
     try:
         with localcontext(prec=2 * MOST_DIGITS):
             rows = _ROWS.fullmatch(inner)
-            return _sorted(rows, reader, restore) if rows else str(_Expression(inner, reader).value)
+            if rows:
+                return _shown(_sorted(rows, reader, restore))
+            result = str(_Expression(inner, reader).value).strip()
     except _FAILED:
         return None
+    if "\n" in result or MAY_LINK.search(result):
+        return None
+    return _shown(_ACTIVE.sub(lambda m: escape(m[0]) if m["html"] else f"\\{m[0]}", result))
+
+
+def is_one(written: str, originals: Mapping[str, str]) -> bool:
+    """Return True for a formula with a hidden value, or with a function of visible ones."""
+    inner = _inner(written, originals)
+    held = re.findall(_PLACEHOLDER, inner)
+    hidden = any(each in originals for each in held) or (not held and _CALLED.match(inner))
+    return len(written) <= LONGEST and bool(hidden)
+
+
+def _inner(written: str, originals: Mapping[str, str]) -> str:
+    inner = unescape(written.removeprefix(OPENS).removesuffix(CLOSES)).replace("\\_", "_")
+    return _BARE.sub(lambda m: f"<{m[0]}>" if f"<{m[0]}>" in originals else m[0], inner)
+
+
+def _shown(result: str) -> str | None:
+    """Return a result; None for a blank one: an answer that is stripped would tell of it."""
+    return result.strip() if any(map(str.isalnum, result)) else None
 
 
 def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) -> str:
@@ -157,6 +187,8 @@ def _sorted(rows: re.Match[str], reader: Reader, restore: Callable[[str], str]) 
     lines = [line.partition("::") for line in rows["rows"].split("\n") if line.strip()]
     if not lines or len(lines) > MOST_ROWS or not all(mark for _, mark, _ in lines):
         raise _Unclear
+    if any(text.lstrip().startswith(">") for _, _, text in lines):
+        raise _Unclear  # marks of quotation are no part of an answer that comes back
     keyed = [(_key(key, reader, restore), text.strip()) for key, _, text in lines]
     n_first = int(rows["first"] or MOST_ROWS)
     if rows["op"]:
@@ -191,7 +223,7 @@ def _readable(value: Value, reader: Reader) -> Amount | Moment | None:
     """Return a value to calculate with; a text in quotes is one, a name is None."""
     if isinstance(value, _Words):
         return None
-    return reader.read(value) if isinstance(value, str) else value
+    return reader.read(value, written=True) if isinstance(value, str) else value
 
 
 class _Expression:
@@ -287,20 +319,23 @@ class _Expression:
             raise _Unclear
         return compared(*(str(each).strip().casefold() for each in values))
 
-    def _shown(self, name: str, first: ast.AST, *others: ast.AST) -> str:
+    def _shown(self, name: str, first: ast.AST, *others: ast.AST) -> Value:
         """Return a value written in another way; of a placeholder its original, as it is."""
         if isinstance(first, ast.Name) and first.id in self._originals:
             original = self._originals[first.id]
             value = _readable(self._leaves[first.id], self._reader)
         else:
-            original = str(self._of(first))
-            value = self._reader.read(original)
+            found = self._of(first)
+            original, value = str(found), _readable(found, self._reader)
         if name in _OF_NAMES:
-            return _OF_NAMES[name](original)
+            return _Words(_OF_NAMES[name](original))
         shown = in_form(name, value, original, str(self._of(others[0])) if others else "")
         if shown is None:
             raise _Unclear
-        return shown
+        if name == "VALUE" and isinstance(value, Amount):
+            return Amount(value.shown, decimals=value.decimals, text=shown)
+        # A text that was written here is not read again: "11/02/2026" would have two readings.
+        return shown if name == "ISO" or shown.isdecimal() else _Words(shown)
 
 
 def _amount(value: Value) -> Amount:
@@ -320,6 +355,8 @@ def _comparable(first: Value | None, second: Value | None) -> tuple[Any, Any]:
     """Return what two values are compared by; a plain number fits every unit."""
     if isinstance(first, Moment) and isinstance(second, Moment):
         if first.day and second.day and first.sure == second.sure:
+            if not (_said(first, second) or abs(first.day - second.day) <= _HALF_YEAR):
+                raise _Unclear  # is 3 December before 5 January?
             return (first.day, first.minutes or 0), (second.day, second.minutes or 0)
         if first.day or second.day or first.minutes is None or second.minutes is None:
             raise _Unclear
@@ -337,6 +374,11 @@ def _comparable(first: Value | None, second: Value | None) -> tuple[Any, Any]:
         if share.shared and not share.unit and other.literal and other.value > 1:
             raise _Unclear  # a part of one beside per cents: twice "10 %" and 30
     return first.value, second.value
+
+
+def _said(*moments: Moment) -> bool:
+    """Return True if all of them say their years."""
+    return all("y" in each.codes for each in moments)
 
 
 def _places(values: Sequence[Value | None]) -> list[Any]:
@@ -425,7 +467,7 @@ def _rounded(how: str, one: Amount, digits: Amount | None = None) -> Amount:
     value = one.shown.quantize(Decimal(1).scaleb(-places), rounding=how)
     whole = value == value.to_integral_value() and not one.decimals
     value = value / _HUNDRED if one.unit == PERCENT else value
-    return replace(one, value=value, decimals=0 if whole else places, text="")
+    return replace(one, value=value, decimals=0 if whole else places, scale="", text="")
 
 
 def _power(base: Amount, exponent: Amount) -> Amount:
@@ -499,11 +541,15 @@ def _between(name: str, given: Sequence[Amount | Moment]) -> Amount:
         if later.minutes is None or earlier.minutes is None:
             raise _Unclear
         minutes = Decimal(DAY * days + later.minutes - earlier.minutes)
+        if minutes < 0 and not (later.day and earlier.day):
+            raise _Unclear  # over midnight?
         return Amount(minutes, "minute") if name == "MINUTES" else Amount(minutes / 60, "hour")
-    if not (later.day and earlier.day):
-        raise _Unclear
+    if not (later.day and earlier.day) or (days < 0 and name != "DAYS"):
+        raise _Unclear  # "-1 full years"
+    if not _said(later, earlier) and not 0 <= days <= _HALF_YEAR.days:
+        raise _Unclear  # over the end of a year that nobody names?
     if name in ("DAYS", "WEEKS"):
-        return Amount(Decimal(days if name == "DAYS" else int(days / 7)))
+        return Amount(Decimal(days if name == "DAYS" else days // 7))
     late, early = later.day, earlier.day
     months = 12 * (late.year - early.year) + late.month - early.month - (late.day < early.day)
     return Amount(Decimal(months if name == "MONTHS" else months // 12))

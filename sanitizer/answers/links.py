@@ -5,6 +5,10 @@ sign such as "=", however its signs are written (`&#58;`, `\/`, `\u002f`, tabs i
 running text it ends with white space or "("; in an attribute of HTML only with its quote, in the
 destination of a Markdown link only with its parenthesis, between quotes with the quote.
 
+A label in brackets becomes a link by a definition elsewhere (`[label]: destination`), so that a
+label with a value in it would be a guess that is confirmed. Behind a definition values stay in
+brackets; a definition that comes behind such a value is shown as text (`[label]\: destination`).
+
 A text is read in pieces, and what is kept of it is bounded.
 """
 
@@ -35,8 +39,33 @@ _OPENING = re.compile(
 )
 _BACK = 64
 """Characters before an opening that tell between which signs the link stands."""
-_LINE = 400
-"""Characters before a link in which the beginning of its line is looked for."""
+_LINE = 1_000
+"""Characters in which the beginning of a line or a label is looked for: no label is longer."""
+DEFUSED = "]\\:"
+"""The end of the label of a definition that is shown as text."""
+_DEFINING = r"(?:\A|\n)[ \t>*+.)0-9-]{0,40}\[[^\[\]]*"
+_DEFINED_LABEL = re.compile(_DEFINING + r"\Z")
+_DEFINITION = re.compile(r"\]:[ \t\r]*\n?[ \t\r]*(?:<[^<>\n]*>|[^\s<]\S*)[ \t\r]*(?:\n|\Z|[\"'(])")
+_WHOLE_DEFINITION = re.compile(r"\]:[ \t\r]*\n?(?:[ \t\r]*\n|[ \t\r]*[^\s][^\n]*\n)")
+_LABEL = re.compile(r"(?P<fixed>[!\]]?)\[[^\[\]]*\Z")
+_LOADED = re.compile(
+    rf"{_DEFINING}\]:\s*\S*\Z|\]\(\s*(?:<[^<>\n]*|[^\s()<>]*)\Z|\]\Z"
+    r"|<[a-z][^<>]*\b(?:src|srcset|href|poster|data|background|action|style)\s*=\s*"
+    r"(?:\"[^\"]*|'[^']*|[^\s\"'<>]*)\Z",
+    re.I,
+)
+"""What a value stands behind that is a part of what is asked for, by a short address."""
+_NO_STAND_IN = r"(?!/?\w+_[0-9][0-9_]*(?::\w+)?>)"
+MAY_HOLD = re.compile(
+    rf"/[\t\r\n]{{0,8}}/|www\.|data:|mailto:|javascript:|https?:|\]\s?[(\[:]|!\[|<{_NO_STAND_IN}[a-z/!?]"
+    r"|[.@/\\&<\]]\{\{=|\}\}(?:[@/\\&]|[.:](?=[^\W\d]|\{)|\{\{=)",
+    re.I,
+)
+"""Matches where an answer may hold a link, image, tag or definition, or one that a result ends."""
+_ONE = re.compile(
+    r"!?\[[^\[\]]*\]\([^()\s]*\)|</?[a-zA-Z][^<>]*>"
+    r"|(?<![^\s<>()\[\]\"'`|])[^\s<>()\[\]\"'`|]*(?://|www\.|mailto:)[^\s<>()\[\]\"'`|]*(?<![.,;:!?])"
+)
 _SCHEME = re.compile(r"[\w+.-]{0,40}\Z")
 _ATTRIBUTE = re.compile(r"=\s*([\"'])[\s\w+.-]{0,40}\Z")
 _ANGLE = re.compile(r"\]\(\s*<[^<>\n]{0,40}\Z")
@@ -113,6 +142,12 @@ class Links:
         """Return True if a link was in what was sent, as far as it goes."""
         return len(link) <= _LONGEST_SENT and any(link in _plain(text) for text in self._sent)
 
+    def holds_other(self, answer: str) -> bool:
+        """Return True if an answer may hold a link, image, tag of HTML or definition of a reference
+        that was not in what was sent, as the API wrote it: no value is read."""
+        rest = _ONE.sub(lambda m: " " if any(m[0] in sent for sent in self._sent) else m[0], answer)
+        return any(MAY_HOLD.search(each) for each in (rest, _plain(rest)))
+
     def ended_so(self, link: str, end: str) -> bool:
         """Return True if a link was in what was sent, and what this pattern matches behind it."""
         whole = re.compile(re.escape(link) + end)
@@ -130,6 +165,7 @@ class LinkReader:
         self._from = 0  # where the next opening is looked for
         self._open: _Open | None = None
         self._restored: list[tuple[str, str]] = []  # originals that were read, and their values
+        self._has_definition = self._has_label = False  # label: with a value in it
 
     def read(self, text: str) -> None:
         """Read more of the answer."""
@@ -162,6 +198,9 @@ class LinkReader:
         """
         self._catch_up()
         rest = _plain(self._unread)  # an escape that was left unfinished
+        before = "" if self._open or self._links.in_strings else self._text[-_LINE:] + rest
+        if self._refers(before, original, _plain(written)):
+            return True
         if self._open is None:
             is_host = _AUTHORITY.fullmatch(original) is not None
             link, before = _plain(written), self._text + rest
@@ -175,6 +214,37 @@ class LinkReader:
         if not goes_on:
             return goes_on
         return self._is_other(link, _PLACED.search(before[-_BACK:]), after, final)
+
+    def defines(self, after: str, final: bool) -> bool | None:
+        """Return True if a definition begins after what was read that has to be shown as text;
+        None if more must come first.
+
+        Args:
+            after: what has come from the end of its label on. final: no more comes.
+        """
+        self._catch_up()
+        label = _DEFINED_LABEL.search(self._text)
+        if label is None or self._links.in_strings:
+            return False
+        if not final and len(after) < _LINE and _WHOLE_DEFINITION.match(after) is None:
+            return None
+        found = _DEFINITION.match(after)
+        if found is None:
+            return False
+        sent = label[0].partition("[")[2] + found[0].rstrip("\n\"'(")
+        is_other = not self._links.was_sent(_plain(sent))
+        self._has_definition = self._has_definition or is_other
+        return self._has_label and is_other
+
+    def _refers(self, before: str, original: str, written: str) -> bool:
+        """Return True for a value in a label of a reference, or in an address without a scheme."""
+        loaded, label = _LOADED.search(before), _LABEL.search(before)
+        self._has_label = self._has_label or label is not None
+        if label is not None and self._has_definition:
+            return True
+        found = None if MAY_LINK.match(original) else loaded
+        found = found or (label if label is not None and label["fixed"] else None)
+        return found is not None and not self._links.was_sent(found[0].lstrip() + written)
 
     def _is_other(
         self, link: str, placed: re.Match[str] | None, after: str, final: bool

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sanitizer.answers import formulas
 from sanitizer.answers.asking import ASKS, BEGINS
-from sanitizer.answers.links import MAY_LINK, LinkReader, Links
+from sanitizer.answers.links import DEFUSED, MAY_LINK, LinkReader, Links
 from sanitizer.answers.values import Reader
 from sanitizer.answers.variants import Found, Variants
 from sanitizer.storage.table import Originals
@@ -67,7 +67,7 @@ class Restorer:
             they are, and what is added to them later is restored too; other mappings are copied.
         links: tells what stands in links; None restores there too.
         escaped: find other spellings of placeholders.
-        computes: what `formulas` says of values is computed.
+        computes: what `formulas` says of values is computed, where `guard` finds no other link.
         capitals: names that were typed in lower case come back with capitals where the answer is
             prose that uses them.
     """
@@ -81,8 +81,8 @@ class Restorer:
         capitals: bool = False,
     ) -> None:
         self.originals = originals if isinstance(originals, Originals) else Originals(originals)
-        self.links = links
-        self._computes, self.capitals = computes, capitals
+        self.links, self.guard = links, links or _ALL_LINKS
+        self.computes, self.capitals = computes, capitals
         self._variants = Variants(self.originals, escaped)
         self._values: tuple[Reader, int] | None = None
 
@@ -101,6 +101,7 @@ class Restorer:
         before: str = "",
         reader: LinkReader | None = None,
         style: Style | None = None,
+        came: str = "",
     ) -> tuple[list[Part], str]:
         """Return the text in parts, and its end that may become a released value.
 
@@ -110,21 +111,22 @@ class Restorer:
             before: the last characters of the answer before it.
             reader: has read the answer before it, and reads what is returned in parts.
             style: the same.
+            came: the answer before it, as far as it may hold a link: then no formula is computed.
+                Of a text that goes on the first formula is held back, with all behind it.
         """
         style = style or Style(self.capitals)
         if reader is None and self.links is not None:
             reader = self.links.reader()
-        end = len(text) if final else self._variants.grows_from(text, before)
+        whole = came + text if final else came
+        computes = self.computes and not self.guard.holds_other(whole)
+        end = len(text) if final else self._shown_to(text, before, computes)
         finders: list[_Finder] = [
             partial(self._exact, text, final=final, before=before),
             partial(self._variants.find, text, before=before),
             partial(_asked, text),
+            *([partial(self._formula, text, final=final)] if computes else ()),
+            *([partial(_definition, text)] if reader is not None else ()),
         ]
-        if not final and (begun := BEGINS.search(text)) is not None:
-            end = min(end, begun.start())
-        if self._computes:
-            finders.append(partial(self._formula, text, final=final))
-            end = end if final else min(end, len(text) - formulas.longest_begun(text))
         parts: list[Part] = []
         done = at = read = 0
         ahead = _Ahead(finders)
@@ -139,16 +141,10 @@ class Restorer:
                 style.read(text[done:at])
                 return [*parts, Part(text[done:at])], text[at:]
             if reader is not None:
-                stays = reader.holds(written, found.original, text[found.end :], final)
+                stays = _stays(reader, text, found, final)
                 if stays is None:
                     style.read(text[done:at])
                     return [*parts, Part(text[done:at])], text[at:]
-                # Only a value glued to the user's own link can change where that leads.
-                glued = text.startswith("<", found.end) and MAY_LINK.search(found.original)
-                if glued and not stays:
-                    reader.read_restored(found.original, written)
-                else:
-                    reader.read(written)
                 read = found.end
                 if stays:
                     at = found.end
@@ -162,6 +158,15 @@ class Restorer:
         if reader is not None:
             reader.read(text[read:end])
         return [*parts, Part(text[done:end])], text[end:]
+
+    def _shown_to(self, text: str, before: str, computes: bool) -> int:
+        """Return where the end of a text that goes on may become a released value, or the like."""
+        begun = BEGINS.search(text)
+        return min(
+            self._variants.grows_from(text, before),
+            begun.start() if begun else len(text),
+            len(text) - (formulas.longest_begun(text) if computes else 0),
+        )
 
     def notes(self) -> tuple[str, ...]:
         """Return a note for each thing that was drawn, also where the draw equals the original.
@@ -222,17 +227,24 @@ class Restorer:
         return bare or rest in self.originals.beginnings
 
     def _formula(self, text: str, at: int, final: bool) -> Found | None:
-        """Return the first formula at or after a place that can be shown."""
+        """Return the first formula at or after a place that can be shown; an empty one to wait."""
         while (at := text.find(formulas.OPENS, at)) >= 0:
             closing = formulas.closing(text, at)
             if closing >= 0:
-                stop = closing + len(formulas.CLOSES)
-                if (result := self._result(text[at:stop])) is not None:
-                    return Found(at, stop, result)
+                written = text[at : closing + len(formulas.CLOSES)]
+                if not final and formulas.is_one(written, self.originals):
+                    return Found(at, at, "")
+                if final and (result := self._result(written)) is not None:
+                    return Found(at, at + len(written), result)
             elif not final and len(text) - at <= formulas.LONGEST:
                 return Found(at, at, "")
             at += len(formulas.OPENS)
         return None
+
+    def has_formula(self, held: str) -> bool:
+        """Return True if what is held back of a text begins with a whole formula."""
+        stop = formulas.closing(held, 0) if held.startswith(formulas.OPENS) else -1
+        return stop >= 0 and formulas.is_one(held[: stop + len(formulas.CLOSES)], self.originals)
 
     def _result(self, written: str) -> str | None:
         """Return what is shown of a formula; values are read once until others are added."""
@@ -242,6 +254,30 @@ class Restorer:
         if result is None and (plain := formulas.plainly(written)) is not None:
             return self.text(plain)
         return result
+
+
+def _stays(reader: LinkReader, text: str, found: Found, final: bool) -> bool | None:
+    """Return True if what was found stays as it came, and read it; None if more must come first."""
+    written = text[found.start : found.end]
+    if found.original is DEFUSED:
+        defines = reader.defines(text[found.start :], final)
+        stays = None if defines is None else not defines
+    else:
+        stays = reader.holds(written, found.original, text[found.end :], final)
+    # Only a value glued to the user's own link can change where that leads.
+    if stays is False and text.startswith("<", found.end) and MAY_LINK.search(found.original):
+        reader.read_restored(found.original, written)
+    elif stays is not None:
+        reader.read(written)
+    return stays
+
+
+def _definition(text: str, at: int) -> Found | None:
+    """Return where the first label of a definition may end, at or after a place."""
+    ends = text.find("]", at)
+    while ends >= 0 and text[ends + 1 : ends + 2] not in ("", ":"):
+        ends = text.find("]", ends + 1)
+    return Found(ends, ends + 2, DEFUSED) if ends >= 0 else None
 
 
 def _asked(text: str, at: int) -> Found | None:
@@ -308,17 +344,22 @@ class Style:
 class RestoredStream:
     """Stream that restores one text; it holds back only what may become a released value.
 
+    Of a text with formulas everything from the first one on is held back until it ends: a link that
+    came behind a result would be asked for or not by what is hidden.
+
     >>> stream = Restorer({"<EMAIL_1>": "anna@example.org"}).stream()
     >>> stream.feed("to <EM"), stream.feed("AIL_1>."), stream.finish()
     ('to ', 'anna@example.org.', '')
 
     Attributes:
         held: what was fed and cannot be shown yet, as it came.
+        waits: a formula came, so that nothing is shown until the text ends.
     """
 
     def __init__(self, restorer: Restorer) -> None:
-        self.held = ""
+        self.held, self.waits = "", False
         self._restorer = restorer
+        self._came, self._link = list[str](), ""
         self._before = ""
         self._reader = None if restorer.links is None else restorer.links.reader()
         self._style = Style(restorer.capitals)
@@ -334,8 +375,18 @@ class RestoredStream:
     def parts(self, piece: str, final: bool = False) -> list[Part]:
         """Feed one piece, the last one if it is final; return the parts that can be shown now."""
         text = self.held + piece
-        parts, self.held = self._restorer.parts(
-            text, final, self._before, self._reader, self._style
-        )
+        if self.waits and not final:
+            self.held = text
+            return []
+        restorer = self._restorer
+        came = "".join(self._came) if final else self._link
+        state = (self._before, self._reader, self._style, came)
+        parts, self.held = restorer.parts(text, final, *state)
+        if restorer.computes and not final:
+            self._came.append(text[: len(text) - len(self.held)])
+            if restorer.has_formula(self.held):
+                came = "".join(self._came)
+                self.waits = not restorer.guard.holds_other(came)
+                self._link = "" if self.waits else "//"
         self._before = (self._before + text[: len(text) - len(self.held)])[-BEFORE:]
         return parts

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from functools import cached_property
 
-from sanitizer.answers.amounts import FORMS, Amount, read_amount
+from sanitizer.answers.amounts import FORMS, Amount, read_amount, rounded
 
 TIMED = {"minute": 1, "hour": 60, "day": 1440, "week": 10080}
 """Unit of time -> its minutes."""
@@ -326,17 +326,22 @@ class Reader:
         alone = _alone(original)
         return self._day_alone(placeholder, alone) if alone else self._dated(original)
 
-    def read(self, text: str) -> Amount | Moment | None:
-        """Return the value of a text, None if it has none or may have two."""
+    def read(self, text: str, written: bool = False) -> Amount | Moment | None:
+        """Return the value of a text, None if it has none or may have two.
+
+        Args:
+            written: an API wrote it, whose signs and order need not be those of the conversation.
+        """
         plain = text.strip().strip(",;")
         if plain[:1] in ("-", "\u2212"):
-            found = self.read(plain[1:])
+            found = self.read(plain[1:], written)
             return (
                 replace(found, value=-found.value, text="") if isinstance(found, Amount) else None
             )
-        if (moment := read_moment(plain, self._day_first, self._year)) is not None:
+        day_first, point = (None, "") if written else (self._day_first, self._point)
+        if (moment := read_moment(plain, day_first, self._year)) is not None:
             return moment
-        return read_amount(plain) or (read_amount(plain, self._point) if self._point else None)
+        return read_amount(plain) or (read_amount(plain, point) if point else None)
 
     def _dated(self, original: str) -> Moment | None:
         """Return a date or a time of day: "2025" is no number of days."""
@@ -385,7 +390,8 @@ class Reader:
     @cached_property
     def _day_first(self) -> bool | None:
         """Whether dates such as "3/4/25" begin with the day; None if the others do not show it."""
-        digital = map(_DIGITAL.fullmatch, map(str.strip, self.originals.values()))
+        dates = (text.strip() for name, text in self.originals.items() if name[:5] == "<DATE")
+        digital = map(_DIGITAL.fullmatch, dates)
         both = [
             (int(each[1]) > _LAST_MONTH, int(each[3]) > _LAST_MONTH) for each in digital if each
         ]
@@ -477,7 +483,7 @@ def _digits(value: Amount, form: str) -> str | None:
     if re.fullmatch(r"0{1,12}(?:[.,]0{1,12})?", form) is None:
         return None
     places = len(form.replace(",", ".").partition(".")[2])
-    written = f"{value.shown:0{len(form)}.{places}f}"
+    written = f"{rounded(value.shown, places):0{len(form)}f}"
     return written.replace(".", ",") if "," in form else written
 
 

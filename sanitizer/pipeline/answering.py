@@ -22,7 +22,7 @@ from sanitizer.answers.extractors import (
     RestoredAnswer,
 )
 from sanitizer.answers.formulas import INSTRUCTION, OPENS
-from sanitizer.answers.links import MAY_LINK, Links
+from sanitizer.answers.links import MAY_HOLD, Links
 from sanitizer.answers.restorer import Part, Restorer
 from sanitizer.pipeline.leaving import decide
 from sanitizer.pipeline.record import Settings, answer_record
@@ -98,7 +98,7 @@ class Answers:
         application changed a little comes back as a text like others.
         """
         if role not in _OF_APIS:
-            if MAY_LINK.search(result.text):
+            if MAY_HOLD.search(result.text):
                 self._sent.append(result.text)
             self._results.append(result)
             self.quotes = self.quotes or OPENS in result.text
@@ -154,7 +154,7 @@ class Answers:
         if own and not originals:  # forgotten by the vault; what was replaced is known all the same
             originals = _originals_of(own)
         guarded = self.settings.policy.wire.links == "guard"
-        sent = (*self._sent, *(each.text for each in prompts if MAY_LINK.search(each.text)))
+        sent = (*self._sent, *(each.text for each in prompts if MAY_HOLD.search(each.text)))
         # Nothing is held back for a formula where an API was told of none.
         computes = self._computes(prompts) and any(map(_HAS_VALUE.match, originals))
         links = Links(sent) if guarded else None

@@ -128,7 +128,9 @@ class Carry:
 def step(restorer: Restorer, piece: str, carry: Carry, final: bool) -> tuple[str, str]:
     """Feed one piece of an answer; return the text that can be shown now, and what to carry on."""
     text = carry.held + piece
-    parts, held = restorer.parts(text, final, carry.before)
+    # Of what is not carried along it is not known whether it held a link.
+    came = carry.before if len(carry.before) < _BEFORE else "//"
+    parts, held = restorer.parts(text, final, carry.before, came=came if final else "")
     if final:
         return _shown(parts, carry.in_json), ""
     before = (carry.before + text[: len(text) - len(held)])[-_BEFORE:]

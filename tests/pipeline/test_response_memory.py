@@ -36,6 +36,16 @@ def _places(text: str, value: str) -> list[int]:
     return [i for i in range(len(text)) if text.startswith(value, i)]
 
 
+@pytest.mark.parametrize("shown", ["", " ", "\n> "])
+@pytest.mark.parametrize("said_", ["One <B> two three.", "\n<B> one two three.", "One two six <B>"])
+def test_what_was_shown_without_a_word_is_kept_when_its_answer_is_edited(
+    shown: str, said_: str
+) -> None:
+    memory = said(passage(said_, shown={"<B>": shown}))
+    (out,) = back(memory, "Note: " + said_.replace("<B>", shown).rstrip() + " And so on.")
+    assert " ".join(said_.split()) in " ".join(out.replace("<B>", " <B> ").split())
+
+
 def said(*passages: Passage, vault: Vault | None = None) -> ResponseMemory:
     found = ResponseMemory(vault or MemoryVault(), RECORD)
     for each in passages:

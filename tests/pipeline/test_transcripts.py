@@ -30,7 +30,7 @@ from benchmarks.privacy.transcripts import (
 from sanitizer import Cape
 from sanitizer.lm.masked import OnnxMaskedLM
 
-SAFE = ("echo", "guess", "respell", "numbers", "tool")
+SAFE = ("echo", "guess", "respell", "labels", "numbers", "tool")
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,8 @@ class Channel:
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now.
 
-        A text that had come to its end goes on: applications add to it what comes later.
+        A text that had come to its end goes on: applications add to it what comes later. One with
+        formulas may not, since a link could come.
 
         Raises:
             UpstreamError: it is too long, or the answer was told in another way before.
@@ -79,6 +80,8 @@ class Channel:
             self._restoration.tellings.add(self._note, lambda: "".join(came), self._is_told)
             self._is_told = True
         if self._ended:
+            if isinstance(self._stream, RestoredStream) and self._stream.waits:
+                raise UpstreamError("a text with formulas goes on after its end")
             self._stream, self._ended = self._begun(), False
         shown = self._stream.feed(piece)
         self.n_chars += len(piece)
