@@ -94,7 +94,7 @@ def test_of_a_stream_it_is_asked_at_its_end_and_leaves_with_the_next_request(
     stream = client.chat.completions.create(model="m", messages=messages, stream=True)
     text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
     assert text == ASKED
-    assert asked == [("TREATMENT", "<TREATMENT_1>"), ("MONEY", "<MONEY_1>")]
+    assert asked == [("CONDITION", "<CONDITION_1>"), ("MONEY", "<MONEY_1>")]
     assert len(server.requests) == 1
     client.chat.completions.create(model="m", messages=messages)
     client.close()
