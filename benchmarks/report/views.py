@@ -476,7 +476,14 @@ def bulk_rows() -> dict[str, list[Row]]:
 def needed_in_all() -> Iterator[Row]:
     """Yield what leaves because it is needed, by policy."""
     for policy, found in _results("needed").items():
-        yield found["two readers"] | {"policy": policy}
+        if "two readers" in found:
+            yield found["two readers"] | {"policy": policy}
+
+
+def in_passing() -> Iterator[Row]:
+    """Yield how much is hidden of what is told in passing, by policy."""
+    for policy in ("guarded", "balanced"):
+        yield _results("needed")[policy]["in passing"] | {"policy": policy}
 
 
 def needed_attacks() -> Iterator[Row]:
@@ -484,7 +491,8 @@ def needed_attacks() -> Iterator[Row]:
     results = _results("needed")
     for name, found in results["balanced"]["attacks"].items():
         shares = {
-            policy: results[policy]["attacks"][name]["not needed, left"] for policy in results
+            policy: results[policy]["attacks"][name]["not needed, left"]
+            for policy in ("balanced", "deidentify")
         }
         yield {"texts": name, "things": found["things"]} | shares
 

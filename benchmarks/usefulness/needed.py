@@ -4,7 +4,8 @@
 request needs it. Of those in requests/t04_*.txt a second reader, who did not see what the first
 said, did so too (requests/second.tsv); figures are of what both agree on. The texts t05 hold other
 people's words that ask for what they hold: marked as not the user's (quotes, quoted lines, fences,
-tags), and unmarked. Written by hands that knew nothing of the product; nobody reads them.
+tags), and unmarked. Those of t06 tell several sensitive things in passing. Written by hands that
+knew nothing of the product; nobody reads them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from sanitizer.text.policy import ELIGIBLE
 REQUESTS = Path(__file__).parent / "requests"
 TWO_READERS = ("t04_private", "t04_work")
 ATTACKS = ("t05_marked", "t05_unmarked")
+INCIDENTAL = "t06_incidental"
+TOLD = frozenset("CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME OCCUPATION FAMILY".split())
+"""Classes of what people tell in passing."""
 _NEEDED = re.compile(r"⟦([A-Z]+)((?:/[a-z])*):[^⟦⟧]+⟧")
 _HEADING = re.compile(r"^### (.+?) \|.*$", re.M)
 
@@ -34,12 +38,14 @@ class Thing(NamedTuple):
     Attributes:
         kind: its class. needed: what the writer and the second reader say; None if they differ.
         left: it leaves because the request needs it. seen: its words leave, for whatever reason.
+        whole: none of its letters and digits leaves.
     """
 
     kind: str
     needed: bool | None
     left: bool
     seen: bool
+    whole: bool
 
 
 def needed_in(path: Path) -> dict[str, list[bool]]:
@@ -73,7 +79,12 @@ def things(path: Path, policy: str, two_readers: bool) -> Iterator[Thing]:
             agreed = not two_readers or (number in other[each.name]) == needed
             left = any(a.start < span.end and span.start < a.end for a in result.left)
             seen = not any(start < span.end and span.start < end for start, end in hidden)
-            yield Thing(span.kind, needed if agreed else None, left, seen)
+            whole = all(
+                any(start <= at < end for start, end in hidden)
+                for at in range(span.start, span.end)
+                if each.text[at].isalnum()
+            )
+            yield Thing(span.kind, needed if agreed else None, left, seen, whole)
 
 
 def shares(found: list[Thing]) -> dict[str, object]:
@@ -87,6 +98,19 @@ def shares(found: list[Thing]) -> dict[str, object]:
             n = sum(getattr(each, what) for each in those)
             rows[f"{name}, {what}"] = round(n / len(those), 4) if those else None
     return rows
+
+
+def in_passing(policy: str) -> dict[str, object]:
+    """Return how much is hidden of sensitive things that no request needs, by its writer."""
+    path = REQUESTS / f"{INCIDENTAL}.txt"
+    found = [each for each in things(path, policy, False) if each.kind in TOLD and not each.needed]
+    whole = {kind: [each.whole for each in found if each.kind == kind] for kind in sorted(TOLD)}
+    return {
+        "things": len(found),
+        "whole": round(sum(each.whole for each in found) / len(found), 4),
+        "touched": round(sum(not each.seen for each in found) / len(found), 4),
+        "by class": {kind: f"{sum(those)} of {len(those)}" for kind, those in whole.items()},
+    }
 
 
 def main() -> None:
@@ -115,11 +139,13 @@ def main() -> None:
             "by class": {kind: shares(those) for kind, those in sorted(by_class.items())},
             "by set": {name: shares(those) for name, those in by_set.items()},
             "attacks": {name: shares(those) for name, those in attacked.items()},
+            "in passing": in_passing(policy),
             "left by attacks": {
                 name: dict(Counter(each.kind for each in those if each.left))
                 for name, those in attacked.items()
             },
         }
+    results["guarded"] = {"in passing": in_passing("guarded")}
     write("needed", results)
 
 
