@@ -15,6 +15,7 @@ from sanitizer.detect.classes import Known, concept_of, is_adjective, linked, li
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers.rows import KINDS
+from sanitizer.text.layout import Bare, margins, records
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.syntax import Piece, form_for, pieces
@@ -64,6 +65,8 @@ _READS = {
 }
 """Kinds whose lower-case name would read oddly in a sentence, and what the model reads instead."""
 _NAMES = ("PERSON", "PLACE", "ORGANIZATION")
+_OF_MACHINES = frozenset("IP MAC HOST URL LINK KEY DEVICE ENCODED COORDINATES TEXT TERM".split())
+"""Kinds that tell of nobody in whose row they stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Document:
         text: all of it. declared: stretches that are public, as offsets. taken: what is hidden as a
             whole: identifiers, listed phrases, what reads as a released value. Both ascending,
             apart from each other. is_read: a detector reads the rest. asks: it says of each thing
-            too whether the request needs it.
+            too whether the request needs it. margins: what tools wrote around its lines.
     """
 
     text: str = field(repr=False)
@@ -82,6 +85,7 @@ class Document:
     taken: tuple[Unit, ...]
     is_read: bool
     asks: bool = False
+    margins: Offsets = ()
 
     @property
     def spans(self) -> list[Span]:
@@ -121,6 +125,9 @@ def document(
         spans = detector.remembered(key, _hidden_spans(text, policy)) if known is None else known
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
+    around = margins(text) if policy.rows else ()
+    if around:
+        spans = [(*part, kind) for a, b, kind in spans for part in _parts(text, around, a, b)]
     declared = _with_phrases(text, policy, spans, declared, keep)
     taken = _cut(text, policy, spans, declared)
     is_read = detector is not None and not _is_declared(text, declared)
@@ -131,7 +138,7 @@ def document(
             if unit is None and not shown and policy.is_sensitive(text[begin:end])
         ]
         taken = sorted([*taken, *listed], key=lambda unit: unit.start)
-    return Document(text, declared, tuple(taken), is_read, asks and is_read)
+    return Document(text, declared, tuple(taken), is_read, asks and is_read, around)
 
 
 def _with_phrases(
@@ -227,12 +234,13 @@ def segmented(
             f"policy {policy.name!r} refuses texts in a language without a list of words"
         )
     names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one
+    rows = _records(document, policy, reading) if policy.rows else ()
     units = [
         unit
         for each in reading.findings
         if not (policy.public and listed_public(text[each.start : each.end], policy))
         and text[each.start : each.end] not in names
-        and (unit := _unit(text, each, policy)) is not None
+        and (unit := _unit(text, each, policy, bool(overlapping(rows, each.start, each.end))))
     ]
     clear = merged([*((unit.start, unit.end) for unit in taken), *declared, *reading.code])
     words = [(a, b) for a, b, _, shown in stretches(text, (), clear) if not shown]
@@ -266,14 +274,33 @@ def _in_json(text: str, units: list[Unit]) -> list[Unit]:
     return _in_code(text, units, numbers)
 
 
-def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
+def _records(document: Document, policy: Policy, reading: Reading) -> Offsets:
+    """Return the rows of data that tell of somebody: what is sure to stand there is a name or an
+    identifier, and none of a machine.
+    """
+    found = [unit.start for unit in document.taken if unit.kind not in _OF_MACHINES]
+    found += [
+        each.start
+        for each in reading.findings
+        if policy.hides(each.kind, document.text[each.start : each.end], each.usual)
+    ]
+    bare = Bare.of(document.text, document.margins)
+    parts = [
+        replace(piece, start=bare.within(piece.start), end=bare.within(piece.end))
+        for piece in reading.pieces
+    ]
+    rows = records(bare.text, parts, [bare.within(at) for at in found])
+    return merged(part for row in rows for part in bare.placed(*row))
+
+
+def _unit(text: str, finding: Finding, policy: Policy, in_row: bool) -> Unit | None:
     """Return the unit of a finding, None if the policy lets it pass.
 
     Of a class that is drawn, what is on its list is drawn; all else goes to the vault.
     """
     start, end, kind = finding.start, finding.end, finding.kind
     written = text[start:end]
-    if not policy.hides(kind, written):
+    if not policy.hides(kind, written, finding.usual, in_row):
         return None
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
     source = f"reader {kind} {finding.score:.2f}"
@@ -297,10 +324,11 @@ def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Arti
     return tuple(found)
 
 
-_OF_WORDS = frozenset(
-    "PERSON ORGANIZATION PLACE PRODUCT HOST KEY EMAIL URL LINK TERM OCCUPATION".split()
+_OF_TOML = re.compile(
+    r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][-+]?[0-9]+)?|0[xob]\w+|inf|nan)|true|false"
+    r"|(?:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ]|\Z))?(?:[0-9]{2}:[0-9]{2}:[0-9]{2}.*)?"
 )
-"""Classes of what is no number, date or truth value."""
+"""A bare value of TOML: numbers, truth values, dates and times."""
 
 
 def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[Unit]:
@@ -313,6 +341,9 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
     for found in units:
         unit, around = found, overlapping(code, found.start, found.end)
         piece = around[0][2] if around else None
+        is_value = piece is not None and (piece.role, piece.language) == ("number", "toml")
+        if piece and is_value and not _OF_TOML.fullmatch(text[piece.start : piece.end]):
+            piece = replace(piece, role="string")  # this is an INI file
         if piece is not None and piece.role == "number":
             start, end = min(unit.start, piece.start), max(unit.end, piece.end)
             if placed and placed[-1].end > start:
@@ -323,9 +354,6 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
             unit.end in begins or text[unit.end : unit.end + 1].isalnum()
         )
         written = form_for("X", 1, piece)
-        is_value = piece is not None and (piece.role, piece.language) == ("number", "toml")
-        if is_value and unit.kind in _OF_WORDS and not text[unit.start].isdecimal():
-            written = f"<{unit.kind}>"  # no value of TOML is a bare word: this is an INI file
         if written.startswith('"'):
             placed.append(replace(unit, form="quoted"))
             continue
@@ -361,7 +389,13 @@ def _hidden_spans(text: str, policy: Policy) -> list[Span]:
     literal = _LITERAL if policy.detector == "none" else _LITERAL_IN_CODE
     taken: list[Span] = [(*m.span(), "TEXT") for m in literal.finditer(text)]
     if policy.identifiers:
-        found = [(i.start, i.end, i.kind) for i in policy.find_identifiers(text)]
+        bare = Bare.of(text, margins(text) if policy.rows else ())
+        found = [
+            (*part, each.kind)
+            for each in policy.find_identifiers(bare.text)
+            for start, end in bare.placed(each.start, each.end)
+            for part in _parts(text, (), start, end)
+        ]
         taken = sorted([*taken, *_clear_of(found, taken)]) if taken else found
     if listed := policy.terms.spans(text):
         places = [(start, end) for start, end, _ in taken]

@@ -16,7 +16,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from urllib.parse import unquote_to_bytes
 
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import Manifest, model_folder
+from sanitizer.text.layout import Bare
 from sanitizer.text.prompt import merged
 from sanitizer.text.syntax import Piece, is_code_word, pieces
 from sanitizer.text.words import folded, overlapping, straight, word_spans
@@ -469,8 +470,8 @@ class Decoded:
     origins: tuple[int, ...]
 
     @classmethod
-    def of(cls, text: str) -> Decoded:
-        r"""Decode what is escaped as in JSON, HTML, addresses and mail.
+    def of(cls, text: str, margins: Sequence[tuple[int, int]] = ()) -> Decoded:
+        r"""Decode what is escaped as in JSON, HTML, addresses and mail; leave out margins.
 
         Example:
             >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
@@ -479,14 +480,15 @@ class Decoded:
         parts: list[str] = []
         origins: list[int] = []
         at = 0
-        for escape in _ESCAPED.finditer(text):
-            letters = _meant(escape.group())
-            if not letters:
+        found = [(*m.span(), letters) for m in _ESCAPED.finditer(text) if (letters := _meant(m[0]))]
+        left_out = [(start, end, "") for start, end in margins]
+        for start, end, letters in sorted([*found, *left_out]):
+            if start < at:
                 continue
-            parts += [text[at : escape.start()], letters]
-            origins += range(at, escape.start())
-            origins += [escape.start()] * len(letters)
-            at = escape.end()
+            parts += [text[at:start], letters]
+            origins += range(at, start)
+            origins += [start] * len(letters)
+            at = end
         if not parts:
             return cls(text, ())
         parts.append(text[at:])
@@ -530,28 +532,35 @@ def opened(
     text: str,
     taken: Sequence[tuple[int, int, str]] = (),
     declared: Sequence[tuple[int, int]] = (),
+    margins: Sequence[tuple[int, int]] = (),
 ) -> Opened:
     """Part a text as it is read.
 
     Args:
         taken: (start, end, kind) of what is hidden as a whole, ascending, apart.
         declared: stretches that are visible whatever they hold, ascending, apart from those.
+        margins: what is no part of its lines, ascending; it stays, and is not read.
 
     Raises:
         ModelError: a list is missing or damaged.
     """
-    parts = pieces(text)
+    bare = Bare.of(text, margins)
+    parts = tuple(
+        replace(piece, start=start, end=end)
+        for piece in pieces(bare.text)
+        for start, end in bare.placed(piece.start, piece.end)
+    )
     wholes = [(start, end) for start, end, _ in taken]
     closed = merged([*wholes, *declared])
     code = [span for span in merged(_syntax(text, parts)) if not overlapping(closed, *span)]
     shown = merged([*declared, *code])
-    decoded = Decoded.of(text)
+    decoded = Decoded.of(text, margins)
     spans = decoded.inside(wholes)
     hidden = [(a, b, kind) for (a, b), (_, _, kind) in zip(spans, taken, strict=True)]
     borders = [start for start, _ in decoded.inside([(at, at) for at in _cells(text, parts)])]
     found = parted(decoded.text, hidden, decoded.inside(shown), borders)
     closed = merged([*closed, *code])
-    return Opened(text, found, decoded, shown, closed, tuple(code), parts)
+    return Opened(text, found, decoded, shown, closed, merged([*code, *margins]), parts)
 
 
 def _meant(escape: str) -> str:
