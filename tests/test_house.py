@@ -28,9 +28,9 @@ MAX_LINES = {
     "cli": 3_350,
     "clients": 1_350,
     "corrections": 500,
-    "detect": 1_900,
+    "detect": 2_055,
     "documents": 850,
-    "identifiers": 3_450,
+    "identifiers": 3_455,
     "integrations": 1_000,
     "lm": 2_500,
     "pipeline": 4_750,
@@ -40,11 +40,11 @@ MAX_LINES = {
     "storage": 3_900,
     "synthesis": 1_100,
     "testing": 850,
-    "text": 2_350,
+    "text": 2_770,
     "wire": 3_950,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 46_500, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_200, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

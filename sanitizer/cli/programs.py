@@ -63,6 +63,7 @@ class Program:
         variables: set for it.
         elsewhere: variables that lead it to an API that is not covered, if set.
         policy: the preset that it runs under unless the user names another.
+        public: phrases of its own texts that look private, and leave.
     """
 
     names: Sequence[str]
@@ -72,6 +73,7 @@ class Program:
     variables: Mapping[str, str] = field(default_factory=dict)
     elsewhere: Sequence[str] = ()
     policy: str = "balanced"
+    public: Sequence[str] = ()
 
 
 _TABLES = tomllib.loads(files(__package__).joinpath("programs.toml").read_text("utf-8"))

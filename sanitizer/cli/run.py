@@ -13,6 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -107,6 +108,7 @@ def run(
     watched = Watched(open_vault(vault) if vault else None)
     # Programs write what arrives: nothing of it is a person's request.
     policy = sanitizer.policy.leaving_nothing()
+    policy = replace(policy, public=policy.public | frozenset(plan.program.public))
     sanitizer = sanitizer.derive(vault=cast("Vault", watched), policy=policy)
     sanitizer.load()
     app = create_app(

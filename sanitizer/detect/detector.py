@@ -33,6 +33,7 @@ from sanitizer.detect.view import (
 from sanitizer.lm.loading import Models
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
 from sanitizer.randomness import secret_key
+from sanitizer.text.layout import Layout
 from sanitizer.text.syntax import Piece
 from sanitizer.text.words import Unit, outside, overlapping
 
@@ -190,7 +191,7 @@ class Detector:
         declared: Sequence[tuple[int, int]] = (),
         thresholds: Mapping[str, float] | None = None,
         asks: bool = False,
-        margins: Sequence[tuple[int, int]] = (),
+        layout: Layout | None = None,
     ) -> Reading:
         """Find what is private in a text.
 
@@ -200,13 +201,13 @@ class Detector:
             thresholds: class -> least share of all classes from which a word is hidden; for
                 those that are not named the model's own.
             asks: also say of each thing whether the request needs it.
-            margins: what is no part of its lines, ascending.
+            layout: how its lines are read, if not as they are written.
 
         Raises:
             ModelError: the model failed.
         """
         spans = [(unit.start, unit.end, unit.kind) for unit in taken]
-        view = opened(text, spans, declared, margins)
+        view = opened(text, spans, declared, layout)
         return entities(view, self.labels(view, thresholds, asks), self.alone(thresholds))
 
     def alone(self, thresholds: Mapping[str, float] | None) -> float:

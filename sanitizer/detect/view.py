@@ -16,7 +16,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -24,9 +24,9 @@ from urllib.parse import unquote_to_bytes
 
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import Manifest, model_folder
-from sanitizer.text.layout import Bare
+from sanitizer.text.layout import Layer, Layout
 from sanitizer.text.prompt import merged
-from sanitizer.text.syntax import Piece, is_code_word, pieces
+from sanitizer.text.syntax import Piece, is_code_word
 from sanitizer.text.words import folded, overlapping, straight, word_spans
 
 RUN = "run"
@@ -452,7 +452,8 @@ def _cells(text: str, parts: Sequence[Piece]) -> list[int]:
     found = []
     for piece in parts:
         if piece.language == "csv":
-            line = text[text.rfind("\n", 0, piece.start) + 1 : piece.start]
+            begin = max(text.rfind(end, 0, piece.start) for end in ("\n", r"\n"))
+            line = text[begin + 1 : piece.start]
             if text[piece.start - 1 : piece.start] != "," or ", " not in line:
                 found.append(piece.start)
     return found
@@ -470,8 +471,8 @@ class Decoded:
     origins: tuple[int, ...]
 
     @classmethod
-    def of(cls, text: str, margins: Sequence[tuple[int, int]] = ()) -> Decoded:
-        r"""Decode what is escaped as in JSON, HTML, addresses and mail; leave out margins.
+    def of(cls, text: str, also: Sequence[tuple[int, int, str]] = ()) -> Decoded:
+        r"""Decode what is escaped as in JSON, HTML, addresses and mail, and what else is said.
 
         Example:
             >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
@@ -481,8 +482,7 @@ class Decoded:
         origins: list[int] = []
         at = 0
         found = [(*m.span(), letters) for m in _ESCAPED.finditer(text) if (letters := _meant(m[0]))]
-        left_out = [(start, end, "") for start, end in margins]
-        for start, end, letters in sorted([*found, *left_out]):
+        for start, end, letters in sorted([*found, *also]):
             if start < at:
                 continue
             parts += [text[at:start], letters]
@@ -532,35 +532,33 @@ def opened(
     text: str,
     taken: Sequence[tuple[int, int, str]] = (),
     declared: Sequence[tuple[int, int]] = (),
-    margins: Sequence[tuple[int, int]] = (),
+    layout: Layout | None = None,
 ) -> Opened:
     """Part a text as it is read.
 
     Args:
         taken: (start, end, kind) of what is hidden as a whole, ascending, apart.
         declared: stretches that are visible whatever they hold, ascending, apart from those.
-        margins: what is no part of its lines, ascending; it stays, and is not read.
+        layout: how its lines are read, if not as they are written.
 
     Raises:
         ModelError: a list is missing or damaged.
     """
-    bare = Bare.of(text, margins)
-    parts = tuple(
-        replace(piece, start=start, end=end)
-        for piece in pieces(bare.text)
-        for start, end in bare.placed(piece.start, piece.end)
-    )
+    layout = layout or Layout((Layer(text, None, ()),))
+    parts = layout.pieces()
     wholes = [(start, end) for start, end, _ in taken]
     closed = merged([*wholes, *declared])
     code = [span for span in merged(_syntax(text, parts)) if not overlapping(closed, *span)]
     shown = merged([*declared, *code])
-    decoded = Decoded.of(text, margins)
+    margins = [(start, end, "") for start, end in layout.margins]
+    decoded = Decoded.of(text, (*layout.escapes, *margins))
     spans = decoded.inside(wholes)
     hidden = [(a, b, kind) for (a, b), (_, _, kind) in zip(spans, taken, strict=True)]
     borders = [start for start, _ in decoded.inside([(at, at) for at in _cells(text, parts)])]
     found = parted(decoded.text, hidden, decoded.inside(shown), borders)
     closed = merged([*closed, *code])
-    return Opened(text, found, decoded, shown, closed, merged([*code, *margins]), parts)
+    stays = merged([*code, *layout.margins])
+    return Opened(text, found, decoded, shown, closed, stays, parts)
 
 
 def _meant(escape: str) -> str:

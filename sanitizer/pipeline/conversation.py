@@ -276,11 +276,11 @@ class Conversation:
     def _reading_key(self, document: Document) -> bytes:
         least = sorted(self.settings.policy.thresholds.items())
         of = (self.conversation, document.text, document.spans, document.declared, document.asks)
-        return self._loader.detector().key("reading", *of, document.margins, least)
+        return self._loader.detector().key("reading", *of, document.layout is None, least)
 
     def view(self, document: Document) -> Opened:
         """Part a text into its view, which everybody may see, and hidden runs; raise ModelError."""
-        return opened(document.text, document.spans, document.declared, document.margins)
+        return opened(document.text, document.spans, document.declared, document.layout)
 
     def read(self, view: Opened, asks: bool = False) -> list[Labelled]:
         """Return the class of each word, each run read in sight of the view; raise ModelError.
@@ -362,7 +362,7 @@ class Conversation:
         if document.is_read:
             found, least = self._loader.detector(), self.settings.policy.thresholds
             args = document.text, document.taken, document.declared, least, document.asks
-            reading = found.read(*args, document.margins)
+            reading = found.read(*args, document.layout)
         private = self.policy(document, reading, role)
         return self.surrogates(document.text, private, role, source, None)
 

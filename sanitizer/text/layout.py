@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from sanitizer.text.lexers import LINE
-from sanitizer.text.syntax import Piece
-from sanitizer.text.words import outside
+from sanitizer.text.prompt import merged
+from sanitizer.text.syntax import Piece, pieces
+from sanitizer.text.words import outside, overlapping
 
 Offsets = Sequence[tuple[int, int]]
 _NUMBERED = re.compile(
@@ -25,8 +26,15 @@ _ALIGNED = 6
 """Columns in which `cat -n` and `nl` write a number, before a tab."""
 _HUNK = re.compile(r"@@ -[0-9]+(?:,([0-9]+))? \+[0-9]+(?:,([0-9]+))? @@")
 _HASHES = re.compile(r"index [0-9a-f]{7,64}\.\.[0-9a-f]{7,64}(?: [0-7]{6})?$|commit [0-9a-f]{40}$")
+_LINES = re.compile(r'(?<=[:\[, ])"((?:[^"\\\n]|\\.)*+)"(?=\s*[,}\]])')
+"""A string of JSON."""
+_WRAPPED = re.compile(r"^<(?P<tag>[a-z][\w-]*)>\n(?P<body>.*?)^</(?P=tag)>[ \t]*$", re.M | re.S)
+"""What an agent puts between tags on lines of their own: a file, the output of a command."""
+_ESCAPE, _ESCAPES = re.compile(r"\\([^u])"), {"n": "\n", "t": "\t", "r": "\r"}
 _VALUES = re.compile(r"(?i)\bvalues\b")
 _BRACES = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|[][{}]', re.S)
+_FEW_ROWS = 3
+"""Of so many rows of a table one tells of somebody, at the least."""
 _FEW = 2
 """Values of an object that tell of somebody from which on it is a record, if it stands alone."""
 
@@ -85,36 +93,114 @@ def _numbers(block: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
     yield from (m.span() for m in block)
 
 
-@dataclass(frozen=True)
-class Bare:
-    """A text without its margins, and where each of its characters came from.
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One text inside a text: without margins, with line ends in place of escapes.
 
     Attributes:
-        text: without margins. origins: offset of each character; empty if there are no margins.
+        text: as it reads. origins: (start, end) in the original of each character; None: the same.
+        left_out: stretches of the original that are no part of it, ascending.
     """
 
     text: str = field(repr=False)
-    origins: Sequence[int]
-    margins: Offsets
-
-    @classmethod
-    def of(cls, text: str, margins: Offsets) -> Bare:
-        """Return a text without these stretches."""
-        if not margins:
-            return cls(text, (), ())
-        kept = outside(margins, 0, len(text))
-        origins = [at for start, end in kept for at in range(start, end)]
-        return cls("".join(text[start:end] for start, end in kept), origins, margins)
+    origins: Offsets | None
+    left_out: Offsets
 
     def placed(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the parts of the original, without margins, that a stretch of the text is."""
-        if not self.origins or start == end:
-            return [(start, end)] if not self.origins else []
-        return outside(self.margins, self.origins[start], self.origins[end - 1] + 1)
+        """Return the parts of the original that a stretch of the text is."""
+        if self.origins is None:
+            return [(start, end)]
+        if start == end:
+            return []
+        return outside(self.left_out, self.origins[start][0], self.origins[end - 1][1])
 
-    def within(self, offset: int) -> int:
-        """Return the offset in the text of one in the original."""
-        return bisect_left(self.origins, offset) if self.origins else offset
+    def within(self, offset: int) -> int | None:
+        """Return the offset in the text of one in the original; None if it is elsewhere."""
+        if self.origins is None:
+            return offset
+        at = bisect_left(self.origins, offset, key=lambda place: place[1] - 1)
+        return at if at < len(self.origins) and self.origins[at][0] <= offset else None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The texts inside a text, and what of it is read otherwise than it is written.
+
+    Attributes:
+        layers: the text without its strings of several lines, and each of these by itself, as
+            tools write the output of a program into JSON, or between tags. margins: of all.
+            escapes: (start, end, letter) of line ends, quotes and the like in these strings.
+    """
+
+    layers: tuple[Layer, ...]
+    margins: Offsets = ()
+    escapes: tuple[tuple[int, int, str], ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> Layout:
+        """Return the layout of a text.
+
+        Example:
+            >>> [layer.text for layer in Layout.of('{"out": "1: a\\\\n2: b"}').layers]
+            ['{"out": ""}', 'a\\nb']
+        """
+        strings = [m.span("body") for m in _WRAPPED.finditer(text)]
+        strings += [
+            m.span(1)
+            for start, end in outside(sorted(strings), 0, len(text))
+            for m in _LINES.finditer(text, start, end)
+            if r"\n" in m[1]
+        ]
+        escapes = [
+            (*m.span(), _ESCAPES.get(m[1], m[1]))
+            for start, end in strings
+            if text[start - 1] == '"'
+            for m in _ESCAPE.finditer(text, start, end)
+        ]
+        layers = [cls._layer(text, outside(sorted(strings), 0, len(text)), [])] if text else []
+        layers += [cls._layer(text, [string], escapes) for string in strings]
+        found = merged(span for layer, span_s in layers for span in span_s)
+        return cls(tuple(layer for layer, _ in layers), found, tuple(escapes))
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """Return the pieces of all code, at the offsets of the original, ascending."""
+        found = [
+            replace(piece, start=start, end=end)
+            for layer in self.layers
+            for piece in pieces(layer.text)
+            for start, end in layer.placed(piece.start, piece.end)
+        ]
+        return tuple(
+            sorted(found, key=lambda piece: piece.start) if len(self.layers) > 1 else found
+        )
+
+    @staticmethod
+    def _layer(
+        text: str, kept: Offsets, escapes: Sequence[tuple[int, int, str]]
+    ) -> tuple[Layer, Offsets]:
+        """Return a layer of these stretches, and its margins as offsets in the original."""
+        letters, origins = [], []
+        for start, end in kept:
+            at = start
+            for begin, stop, letter in overlapping(escapes, start, end):
+                letters += [text[at:begin], letter]
+                origins += [(i, i + 1) for i in range(at, begin)]
+                origins.append((begin, stop))
+                at = stop
+            letters.append(text[at:end])
+            origins += [(i, i + 1) for i in range(at, end)]
+        written = "".join(letters)
+        around = [(origins[a][0], origins[b - 1][1]) for a, b in margins(written)]
+        if not around and kept == [(0, len(text))]:
+            return Layer(text, None, ()), ()
+        left_out = [*around, *outside(kept, 0, len(text))]
+        inner = [
+            (c, place)
+            for c, place in zip(written, origins, strict=True)
+            if not overlapping(around, *place)
+        ]
+        places = [place for _, place in inner]
+        return Layer("".join(c for c, _ in inner), places, merged(left_out)), around
 
 
 def records(text: str, parts: Sequence[Piece], told: Collection[int]) -> list[tuple[int, int]]:
@@ -133,7 +219,9 @@ def records(text: str, parts: Sequence[Piece], told: Collection[int]) -> list[tu
         here = places[bisect_left(places, start) : bisect_left(places, end)]
         if here and language == "json":
             found += _objects(text, start, end, here)
-        elif here:
+        elif here and _FEW_ROWS * len({text.count("\n", start, at) for at in here}) >= text.count(
+            "\n", start, end
+        ):
             found.append((start, end))
     return sorted(found)
 
@@ -165,18 +253,23 @@ def _data(text: str, parts: Sequence[Piece]) -> Iterator[tuple[int, int, str]]:
 def _objects(text: str, start: int, end: int, told: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield the objects of JSON that are records."""
     opened: list[tuple[str, int]] = []
-    n_inside = 0  # of what tells of somebody, in objects that are closed
-    inner: list[int] = []
+    n_own = [0]  # values of each object that tell of somebody
+    at = start
     for mark in _BRACES.finditer(text, start, end):
-        sign = mark.group()
-        if sign in "{[":
-            opened.append((sign, mark.start()))
-            inner.append(n_inside)
-        elif sign in "}]" and opened:
+        sign, span = mark.group(), mark.span()
+        n_own[-1] += bisect_left(told, span[0]) - bisect_left(told, at)
+        at = span[1]
+        if sign in ("{", "["):
+            opened.append((sign, span[0]))
+            n_own.append(0)
+        elif sign not in ("}", "]"):
+            n_own[-1] += bisect_left(told, span[0]) < bisect_left(told, at)
+        elif opened:
             kind, begin = opened.pop()
-            n_told = bisect_left(told, mark.end()) - bisect_left(told, begin)
-            n_own = n_told - (n_inside - inner.pop())
-            n_inside += n_own if kind == "{" else 0
+            n_here = n_own.pop()
+            has_any = bisect_left(told, begin) < bisect_left(told, at)
             is_element = bool(opened) and opened[-1][0] == "["
-            if kind == "{" and n_told and (is_element or n_own >= _FEW):
-                yield begin, mark.end()
+            if kind == "{" and has_any and (is_element or n_here >= _FEW):
+                yield begin, at
+            elif kind == "[":
+                n_own[-1] += n_here > 0
