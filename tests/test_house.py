@@ -25,10 +25,10 @@ MAX_FILES_IN_A_PACKAGE = 14
 MAX_LINES = {
     "answers": 3_810,
     "bulk": 2_300,
-    "cli": 3_360,
+    "cli": 3_375,
     "clients": 1_350,
     "corrections": 500,
-    "detect": 1_940,
+    "detect": 2_090,
     "documents": 850,
     "identifiers": 3_460,
     "integrations": 1_000,
@@ -40,11 +40,11 @@ MAX_LINES = {
     "storage": 4_030,
     "synthesis": 1_100,
     "testing": 850,
-    "text": 2_350,
+    "text": 2_785,
     "wire": 4_930,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_900, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 49_520, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

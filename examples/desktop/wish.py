@@ -13,6 +13,7 @@ POLICIES = {
     "No differential privacy.",
     "deidentify": "Names of people, firms, places and products, dates, and amounts unless needed, "
     "stay here; what is told of them leaves.",
+    "code": "For source code and logs: keys, names that are surely some, and rows of data.",
     "balanced": "Who is always hidden; how much and sensitive facts are hidden unless your "
     "question needs them.",
     "guarded": "As above, but nothing is left because it is needed, and some facts are drawn.",

@@ -83,7 +83,7 @@ def _folder(context: click.Context, _: click.Parameter, path: Path | None) -> Pa
 
 policy_option = option(
     "--policy",
-    "identifiers, deidentify, balanced (default), guarded, strict, or a .toml file",
+    "identifiers, deidentify, code, balanced (default), guarded, strict, or a .toml file",
     "PRESET",
     default="balanced",
 )

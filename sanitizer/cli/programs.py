@@ -62,6 +62,8 @@ class Program:
         arguments: come right after its name.
         variables: set for it.
         elsewhere: variables that lead it to an API that is not covered, if set.
+        policy: the preset that it runs under unless the user names another.
+        public: phrases of its own texts that look private, and leave.
     """
 
     names: Sequence[str]
@@ -70,6 +72,8 @@ class Program:
     arguments: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     elsewhere: Sequence[str] = ()
+    policy: str = "balanced"
+    public: Sequence[str] = ()
 
 
 _TABLES = tomllib.loads(files(__package__).joinpath("programs.toml").read_text("utf-8"))
@@ -199,12 +203,15 @@ class Plan:
             text = text.replace(f"{{{api.name}}}", url + api.mount)
         return text
 
-    def told(self, name: str, sealed: bool, unprotected: bool) -> str:
-        """Return what is covered, for the user."""
+    def told(self, name: str, policy: str, sealed: bool, unprotected: bool) -> str:
+        """Return what is covered, and by which policy, for the user."""
         if self.why_not:
             return f"sanitizer: {self.why_not}: it runs UNPROTECTED"
         apis = ", ".join(api.name for api in self.upstreams if api.name in self.program.apis)
-        lines = [f"sanitizer: {name}: covered is what it asks of {apis}, {self.program.said}"]
+        lines = [
+            f"sanitizer: {name}: covered is what it asks of {apis}, {self.program.said}",
+            f"sanitizer: policy {policy}",
+        ]
         if unprotected:
             lines.append("sanitizer: what it sends to these hosts by itself leaves UNPROTECTED")
         else:

@@ -13,10 +13,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
+from click.core import ParameterSource
 
 from sanitizer.cli.api import check_libraries, conversation_key
 from sanitizer.cli.options import (
@@ -98,11 +100,15 @@ def run(
     if not _is_there(words[0]):
         click.echo(f"sanitizer run: error: {_named(words)} was not found", err=True)
         return NOT_FOUND
+    source = click.get_current_context().get_parameter_source("policy")
+    if source is ParameterSource.DEFAULT:
+        setting["policy"] = plan.program.policy
     settings = ProxySettings(OPENAI.url, page=False, mounts=plan.mounts, by_history=False)
     sanitizer = build_sanitizer(setting, conversation="run", budget=budget, ledger=ledger)
     watched = Watched(open_vault(vault) if vault else None)
     # Programs write what arrives: nothing of it is a person's request.
     policy = sanitizer.policy.leaving_nothing()
+    policy = replace(policy, public=policy.public | frozenset(plan.program.public))
     sanitizer = sanitizer.derive(vault=cast("Vault", watched), policy=policy)
     sanitizer.load()
     app = create_app(
@@ -122,14 +128,15 @@ def run(
         way_out = listener.url(outside.getsockname()[1])
         url = stack.enter_context(serving(seen, listener, inside, lambda: gate.serve(outside)))
         if not quiet:
-            click.echo(plan.told(_named(words), sealed, unprotected), err=True)
+            told = plan.told(_named(words), sanitizer.policy.name, sealed, unprotected)
+            click.echo(told, err=True)
         status = _run(plan.command(url), plan.environment(url, way_out), room)
     not_started = status in (NOT_FOUND, NOT_RUNNABLE) and not seen.n_requests
     if not (quiet or not_started):
         click.echo(seen.summary(watched, sanitizer.spent), err=True)
         for domain, n in gate.n_refused.items():
-            told = f"{_counted(n, 'connection')} to {domain} refused, nothing was sent"
-            click.echo(f"sanitizer: {told}", err=True)
+            refused = f"{_counted(n, 'connection')} to {domain} refused, nothing was sent"
+            click.echo(f"sanitizer: {refused}", err=True)
     if reveal:
         from sanitizer.cli.display import safe
 

@@ -35,6 +35,7 @@ from sanitizer.lm.loading import Models
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
 from sanitizer.progress import pulse
 from sanitizer.randomness import secret_key
+from sanitizer.text.layout import Layout
 from sanitizer.text.syntax import Piece
 from sanitizer.text.words import Unit, outside, overlapping
 
@@ -87,7 +88,8 @@ class Finding(NamedTuple):
     Attributes:
         start, end: character offsets. kind: its class. score: the reader's share of all classes,
             at its surest word. visible: True if every word of it is visible: then the theorem says
-            nothing of it. needed: the request seems to need it. age: it seems to be an age.
+            nothing of it. needed: the request seems to need it. age: it seems to be an age. usual:
+            the same share as `score`, on average over all places where its hidden words stand.
     """
 
     start: int
@@ -97,6 +99,7 @@ class Finding(NamedTuple):
     visible: bool
     needed: bool = False
     age: bool = False
+    usual: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,7 @@ class Detector:
         declared: Sequence[tuple[int, int]] = (),
         thresholds: Mapping[str, float] | None = None,
         asks: bool = False,
+        layout: Layout | None = None,
     ) -> Reading:
         """Find what is private in a text.
 
@@ -202,11 +206,13 @@ class Detector:
             thresholds: class -> least share of all classes from which a word is hidden; for
                 those that are not named the model's own.
             asks: also say of each thing whether the request needs it.
+            layout: how its lines are read, if not as they are written.
 
         Raises:
             ModelError: the model failed.
         """
-        view = opened(text, [(unit.start, unit.end, unit.kind) for unit in taken], declared)
+        spans = [(unit.start, unit.end, unit.kind) for unit in taken]
+        view = opened(text, spans, declared, layout)
         return entities(view, self.labels(view, thresholds, asks), self.alone(thresholds))
 
     def alone(self, thresholds: Mapping[str, float] | None) -> float:
@@ -319,15 +325,27 @@ def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:
         if not each.visible or each.score >= alone
     ]
     places = plain.outside([(each.start, each.end) for each in joined])
+    usual = _usual(plain.text, said)
     findings: list[Finding] = []
     for each, (start, end) in zip(joined, places, strict=True):
-        found = each._replace(start=start, end=end)
+        own = [share for *_, share in overlapping(usual, each.start, each.end)] or [each.score]
+        found = each._replace(start=start, end=end, usual=sum(own) / len(own))
         if each.kind in _AMOUNTS:
             found = _with_signs(view, found, findings[-1].end if findings else 0)
         findings.append(found)
     passing = [(word.start, word.end) for word in said if word.kind is None and not word.visible]
     everyday = tuple(plain.outside(passing))
     return Reading(tuple(findings), everyday, len(its.words), its.language, view.code, view.pieces)
+
+
+def _usual(text: str, said: Sequence[Labelled]) -> list[tuple[int, int, float]]:
+    """Return the hidden words with their share on average over all places where each stands."""
+    shares: dict[str, list[float]] = {}
+    hidden = [word for word in said if not word.visible]
+    for word in hidden:
+        shares.setdefault(text[word.start : word.end], []).append(word.score)
+    means = {form: sum(each) / len(each) for form, each in shares.items()}
+    return [(word.start, word.end, means[text[word.start : word.end]]) for word in hidden]
 
 
 def _decided(

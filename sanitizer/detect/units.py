@@ -14,7 +14,10 @@ from dataclasses import dataclass, field, replace
 from sanitizer.detect.classes import Known, concept_of, is_adjective, linked, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
+from sanitizer.identifiers.networks import has_top_level
 from sanitizer.identifiers.rows import KINDS
+from sanitizer.text.encoded import encoded
+from sanitizer.text.layout import Layout, records
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.syntax import Piece, form_for, pieces
@@ -64,6 +67,10 @@ _READS = {
 }
 """Kinds whose lower-case name would read oddly in a sentence, and what the model reads instead."""
 _NAMES = ("PERSON", "PLACE", "ORGANIZATION")
+_DEEPEST = 3
+"""How often what is encoded is decoded: what is encoded once more is hidden as a key would be."""
+_OF_MACHINES = frozenset("IP MAC HOST URL LINK KEY DEVICE ENCODED COORDINATES TEXT TERM".split())
+"""Kinds that tell of nobody in whose row they stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,8 @@ class Document:
         text: all of it. declared: stretches that are public, as offsets. taken: what is hidden as a
             whole: identifiers, listed phrases, what reads as a released value. Both ascending,
             apart from each other. is_read: a detector reads the rest. asks: it says of each thing
-            too whether the request needs it.
+            too whether the request needs it. layout: how its lines are read, if not as
+            they are written.
     """
 
     text: str = field(repr=False)
@@ -82,6 +90,7 @@ class Document:
     taken: tuple[Unit, ...]
     is_read: bool
     asks: bool = False
+    layout: Layout | None = None
 
     @property
     def spans(self) -> list[Span]:
@@ -98,6 +107,7 @@ def document(
     detector: Detector | None = None,
     owner: str = "",
     asks: bool = False,
+    depth: int = 0,
 ) -> Document:
     """Find what is hidden or shown in a text whatever it says.
 
@@ -107,20 +117,30 @@ def document(
         identifiers: (start, end, kind) of what is known to be one, ascending, apart.
         detector: remembers what was found. owner: for whom, apart from all others.
         asks: a person wrote the text, and the policy lets leave what the request needs.
+        depth: how often the text was encoded.
 
     Raises:
         PolicyError: the text holds refused words or patterns.
     """
     if policy.refuses:
         policy.check(text, [text[begin:end] for begin, end in word_spans(text)])
+    layout = Layout.of(text) if policy.rows else None
     if detector is None:
-        spans = _hidden_spans(text, policy)
+        spans = _hidden_spans(text, policy, layout)
     else:
         key = detector.key("spans", owner, text, policy.digest)
         known: list[Span] | None = detector.recalled(key)
-        spans = detector.remembered(key, _hidden_spans(text, policy)) if known is None else known
+        if known is None:
+            known = _hidden_spans(text, policy, layout)
+            if layout is not None and depth < _DEEPEST:
+                known = _with_encoded(known, layout, policy, detector, depth)
+            detector.remembered(key, known)
+        spans = known
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
+    if layout is not None:
+        around = layout.margins
+        spans = [(*part, kind) for a, b, kind in spans for part in _parts(text, around, a, b)]
     declared = _with_phrases(text, policy, spans, declared, keep)
     taken = _cut(text, policy, spans, declared)
     is_read = detector is not None and not _is_declared(text, declared)
@@ -131,7 +151,37 @@ def document(
             if unit is None and not shown and policy.is_sensitive(text[begin:end])
         ]
         taken = sorted([*taken, *listed], key=lambda unit: unit.start)
-    return Document(text, declared, tuple(taken), is_read, asks and is_read)
+    return Document(text, declared, tuple(taken), is_read, asks and is_read, layout)
+
+
+def _with_encoded(
+    spans: list[Span], layout: Layout, policy: Policy, detector: Detector, depth: int
+) -> list[Span]:
+    """Return the spans, with encoded stretches that hold something private or cannot be read."""
+    found = [
+        part
+        for layer in layout.layers
+        for start, end, said in encoded(layer.text)
+        if said is None or _is_private(said, policy, detector, depth + 1)
+        for part in layer.placed(start, end)
+    ]
+    wholes = merged(
+        [*found, *(s[:2] for s in spans if found and overlapping(merged(found), *s[:2]))]
+    )
+    return sorted(
+        [*(s for s in spans if not overlapping(wholes, *s[:2])), *((*w, "ENCODED") for w in wholes)]
+    )
+
+
+def _is_private(text: str, policy: Policy, detector: Detector, depth: int) -> bool:
+    """Return True if something of a text that was encoded would be hidden."""
+    found = document(text, policy, detector=detector, depth=depth)
+    args = found.text, found.taken, (), policy.thresholds, False, found.layout
+    return bool(found.taken or segmented(found, policy, detector.read(*args), _none).units)
+
+
+def _none(forms: object) -> dict[str, str]:
+    return {}
 
 
 def _with_phrases(
@@ -227,16 +277,25 @@ def segmented(
             f"policy {policy.name!r} refuses texts in a language without a list of words"
         )
     names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one
+    rows = _records(document, policy, reading) if policy.rows else ()
     units = [
         unit
         for each in reading.findings
         if not (policy.public and listed_public(text[each.start : each.end], policy))
         and text[each.start : each.end] not in names
-        and (unit := _unit(text, each, policy)) is not None
+        and (unit := _unit(text, each, policy, bool(overlapping(rows, each.start, each.end))))
     ]
+    if policy.rows and (hosts := _hosts(document, reading)):
+        taken = sorted([*taken, *hosts], key=lambda unit: unit.start)
+        wholes = [(unit.start, unit.end) for unit in hosts]
+        units = [unit for unit in units if not overlapping(wholes, unit.start, unit.end)]
     clear = merged([*((unit.start, unit.end) for unit in taken), *declared, *reading.code])
     words = [(a, b) for a, b, _, shown in stretches(text, (), clear) if not shown]
-    units = linked(text, units, reading.everyday, words, known, policy)
+    passing = [*reading.everyday]
+    if policy.rows:  # what is not sure here may be a thing of the conversation
+        starts = {unit.start for unit in units}
+        passing += [(each.start, each.end) for each in reading.findings if each.start not in starts]
+    units = linked(text, units, sorted(passing), words, known, policy)
     units = sorted([*taken, *units], key=lambda unit: unit.start)
     units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)
@@ -266,11 +325,57 @@ def _in_json(text: str, units: list[Unit]) -> list[Unit]:
     return _in_code(text, units, numbers)
 
 
-def _unit(text: str, finding: Finding, policy: Policy) -> Unit | None:
+def _hosts(document: Document, reading: Reading) -> list[Unit]:
+    """Return the hosts of which the detector takes a part for private, each as a whole."""
+    sure = [(f.start, f.end) for f in reading.findings if f.usual >= _SURE_HOST]
+    return [
+        Unit(*match.span(), match[0], "HOST", False, found="reader HOST")
+        for match in _HOST.finditer(document.text)
+        if has_top_level(match[0])
+        and overlapping(sure, *match.span())
+        and not overlapping(document.spans, *match.span())
+        and not overlapping(document.declared, *match.span())
+    ]
+
+
+def _records(document: Document, policy: Policy, reading: Reading) -> Offsets:
+    """Return the rows of data that tell of somebody: what is sure to stand there is a name or an
+    identifier, and none of a machine.
+    """
+    found = [unit.start for unit in document.taken if unit.kind not in _OF_MACHINES]
+    found += [
+        each.start
+        for each in reading.findings
+        if policy.hides(each.kind, document.text[each.start : each.end], each.usual)
+    ]
+    assert document.layout is not None, "it goes with rows"
+    rows: list[tuple[int, int]] = []
+    for layer in document.layout.layers:
+        places = [(p, layer.within(p.start), layer.within(p.end - 1)) for p in reading.pieces]
+        parts = [
+            replace(piece, start=start, end=end + 1)
+            for piece, start, end in places
+            if start is not None and end is not None
+        ]
+        told = [at for each in found if (at := layer.within(each)) is not None]
+        for row in records(layer.text, parts, told):
+            rows += layer.placed(*row)
+    return merged(rows)
+
+
+def _unit(text: str, finding: Finding, policy: Policy, in_row: bool) -> Unit | None:
     """Return the unit of a finding, None if the policy lets it pass."""
     start, end, kind = finding.start, finding.end, finding.kind
     written = text[start:end]
-    if not policy.hides(kind, written):
+    if not policy.hides(kind, written, finding.usual, in_row):
+        return None
+    is_part = text[start - 1 : start] == "_" or text[end : end + 1] == "_"
+    if (
+        policy.rows
+        and not in_row
+        and kind == "ID"
+        and (is_part or _MACHINE_MADE.fullmatch(written))
+    ):
         return None
     opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
     source = f"reader {kind} {finding.score:.2f}"
@@ -294,10 +399,21 @@ def _articles(text: str, units: Sequence[Unit], declared: Offsets) -> tuple[Arti
     return tuple(found)
 
 
-_OF_WORDS = frozenset(
-    "PERSON ORGANIZATION PLACE PRODUCT HOST KEY EMAIL URL LINK TERM OCCUPATION".split()
+_HOST = re.compile(
+    r"(?<![\w@.$-])(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){2,8}[a-z]{2,24}(?![\w(-])"
 )
-"""Classes of what is no number, date or truth value."""
+_SURE_HOST = 0.5
+"""Least share of a part of a host's name: three labels and a domain say already what it is."""
+_MACHINE_MADE = re.compile(
+    r"(?=[0-9]*[a-f])[0-9a-f]{6,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|v?[0-9]+(?:\.[0-9]+)+(?:[-+.]\w+)*|v[0-9]+"
+)
+"""Hashes and other numbers that a machine drew, of commits, layers, requests; and versions."""
+_OF_TOML = re.compile(
+    r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][-+]?[0-9]+)?|0[xob]\w+|inf|nan)|true|false"
+    r"|(?:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ]|\Z))?(?:[0-9]{2}:[0-9]{2}:[0-9]{2}.*)?"
+)
+"""A bare value of TOML: numbers, truth values, dates and times."""
 
 
 def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[Unit]:
@@ -310,6 +426,9 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
     for found in units:
         unit, around = found, overlapping(code, found.start, found.end)
         piece = around[0][2] if around else None
+        is_value = piece is not None and (piece.role, piece.language) == ("number", "toml")
+        if piece and is_value and not _OF_TOML.fullmatch(text[piece.start : piece.end]):
+            piece = replace(piece, role="string")  # this is an INI file
         if piece is not None and piece.role == "number":
             start, end = min(unit.start, piece.start), max(unit.end, piece.end)
             if placed and placed[-1].end > start:
@@ -320,9 +439,6 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
             unit.end in begins or text[unit.end : unit.end + 1].isalnum()
         )
         written = form_for("X", 1, piece)
-        is_value = piece is not None and (piece.role, piece.language) == ("number", "toml")
-        if is_value and unit.kind in _OF_WORDS and not text[unit.start].isdecimal():
-            written = f"<{unit.kind}>"  # no value of TOML is a bare word: this is an INI file
         if written.startswith('"'):
             placed.append(replace(unit, form="quoted"))
             continue
@@ -352,13 +468,24 @@ def _with_literals(text: str, units: list[Unit], declared: Offsets) -> list[Unit
     return sorted([*units, *found], key=lambda unit: unit.start) if found else units
 
 
-def _hidden_spans(text: str, policy: Policy) -> list[Span]:
+def _hidden_spans(text: str, policy: Policy, layout: Layout | None) -> list[Span]:
     """Return what goes to the vault if nothing is declared, ascending and never overlapping."""
     # Text that looks like a placeholder is hidden too: in an answer it would be restored.
     literal = _LITERAL if policy.detector == "none" else _LITERAL_IN_CODE
     taken: list[Span] = [(*m.span(), "TEXT") for m in literal.finditer(text)]
     if policy.identifiers:
-        found = [(i.start, i.end, i.kind) for i in policy.find_identifiers(text)]
+        found = (
+            [(i.start, i.end, i.kind) for i in policy.find_identifiers(text)]
+            if not layout
+            else [
+                (*part, each.kind)
+                for layer in layout.layers
+                for each in policy.find_identifiers(layer.text)
+                for start, end in layer.placed(each.start, each.end)
+                for part in _parts(text, (), start, end)
+            ]
+        )
+        found.sort()
         taken = sorted([*taken, *_clear_of(found, taken)]) if taken else found
     if listed := policy.terms.spans(text):
         places = [(start, end) for start, end, _ in taken]

@@ -25,8 +25,9 @@ from urllib.parse import unquote_to_bytes
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.progress import pulse
+from sanitizer.text.layout import Layer, Layout
 from sanitizer.text.prompt import merged
-from sanitizer.text.syntax import Piece, is_code_word, pieces
+from sanitizer.text.syntax import Piece, is_code_word
 from sanitizer.text.words import folded, overlapping, straight, word_spans
 
 RUN = "run"
@@ -455,7 +456,8 @@ def _cells(text: str, parts: Sequence[Piece]) -> list[int]:
     found = []
     for piece in parts:
         if piece.language == "csv":
-            line = text[text.rfind("\n", 0, piece.start) + 1 : piece.start]
+            begin = max(text.rfind(end, 0, piece.start) for end in ("\n", r"\n"))
+            line = text[begin + 1 : piece.start]
             if text[piece.start - 1 : piece.start] != "," or ", " not in line:
                 found.append(piece.start)
     return found
@@ -473,8 +475,8 @@ class Decoded:
     origins: tuple[int, ...]
 
     @classmethod
-    def of(cls, text: str) -> Decoded:
-        r"""Decode what is escaped as in JSON, HTML, addresses and mail.
+    def of(cls, text: str, also: Sequence[tuple[int, int, str]] = ()) -> Decoded:
+        r"""Decode what is escaped as in JSON, HTML, addresses and mail, and what else is said.
 
         Example:
             >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
@@ -483,14 +485,14 @@ class Decoded:
         parts: list[str] = []
         origins: list[int] = []
         at = 0
-        for escape in _ESCAPED.finditer(text):
-            letters = _meant(escape.group())
-            if not letters:
+        found = [(*m.span(), letters) for m in _ESCAPED.finditer(text) if (letters := _meant(m[0]))]
+        for start, end, letters in sorted([*found, *also]):
+            if start < at:
                 continue
-            parts += [text[at : escape.start()], letters]
-            origins += range(at, escape.start())
-            origins += [escape.start()] * len(letters)
-            at = escape.end()
+            parts += [text[at:start], letters]
+            origins += range(at, start)
+            origins += [start] * len(letters)
+            at = end
         if not parts:
             return cls(text, ())
         parts.append(text[at:])
@@ -534,28 +536,33 @@ def opened(
     text: str,
     taken: Sequence[tuple[int, int, str]] = (),
     declared: Sequence[tuple[int, int]] = (),
+    layout: Layout | None = None,
 ) -> Opened:
     """Part a text as it is read.
 
     Args:
         taken: (start, end, kind) of what is hidden as a whole, ascending, apart.
         declared: stretches that are visible whatever they hold, ascending, apart from those.
+        layout: how its lines are read, if not as they are written.
 
     Raises:
         ModelError: a list is missing or damaged.
     """
-    parts = pieces(text)
+    layout = layout or Layout((Layer(text, None, ()),))
+    parts = layout.pieces()
     wholes = [(start, end) for start, end, _ in taken]
     closed = merged([*wholes, *declared])
     code = [span for span in merged(_syntax(text, parts)) if not overlapping(closed, *span)]
     shown = merged([*declared, *code])
-    decoded = Decoded.of(text)
+    margins = [(start, end, "") for start, end in layout.margins]
+    decoded = Decoded.of(text, (*layout.escapes, *margins))
     spans = decoded.inside(wholes)
     hidden = [(a, b, kind) for (a, b), (_, _, kind) in zip(spans, taken, strict=True)]
     borders = [start for start, _ in decoded.inside([(at, at) for at in _cells(text, parts)])]
     found = parted(decoded.text, hidden, decoded.inside(shown), borders)
     closed = merged([*closed, *code])
-    return Opened(text, found, decoded, shown, closed, tuple(code), parts)
+    stays = merged([*code, *layout.margins])
+    return Opened(text, found, decoded, shown, closed, stays, parts)
 
 
 def _meant(escape: str) -> str:

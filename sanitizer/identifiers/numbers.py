@@ -350,9 +350,9 @@ def _is_dialled(number: str) -> bool:
 
 
 def _before(text: str, start: int) -> list[str]:
-    """Return the words before a number, back to another one or to the second line end."""
+    """Return the words before a number, in its sentence, back to another one or two lines."""
     low = max(0, start - _BACK)
-    tail = re.split("[0-9]", text[low:start])[-1]
+    tail = re.split(r"[0-9]|(?<=[a-z]{4})[.!?] ", text[low:start])[-1]
     return _WORDS.findall("\n".join(tail.split("\n")[-2:]).lower())
 
 

@@ -166,7 +166,7 @@ class Conversation:
         self._known = partial(self._tables.known, conversation)
         detected = CLASSES if policy.detector != "none" else set(CLASSES) - {"ID"}
         self._identifiers = KnownIdentifiers(self._known, detected)
-        self._light: Conversation | None = None
+        self._light: dict[str, Conversation] = {}
         self._has_tools = False
         self._tools = f"tools/{conversation.rpartition('/')[2]}"
         self.answers = Answers(settings, vault, conversation, extractor, responses, self._is_typed)
@@ -212,16 +212,18 @@ class Conversation:
         return other
 
     def of_role(self, role: str) -> Conversation:
-        """Return it as the policy treats texts of a role: of some, identifiers alone."""
-        if self.treatment(role) != "identifiers":
+        """Return it as the policy treats texts of a role: of some, identifiers or names alone."""
+        how, policy = self.treatment(role), self.settings.policy
+        if how not in ("identifiers", "names"):
             return self
-        if self._light is None:
-            rules = replace(self.settings.policy.identifiers_only(), roles={})
-            self._light = self.derive(None, rules, self.settings.mechanism)
-        return self._light
+        if how not in self._light:
+            rules = policy.names_only() if how == "names" else policy.identifiers_only()
+            rules = replace(rules, roles={})
+            self._light[how] = self.derive(None, rules, self.settings.mechanism)
+        return self._light[how]
 
     def treatment(self, role: str) -> str:
-        """Return how the policy treats texts of a role: "public", "identifiers" or "treated".
+        """Return how the policy treats texts of a role, as `Policy.roles` says.
 
         Raises:
             TypeError: the role is no str.
@@ -316,11 +318,11 @@ class Conversation:
     def _reading_key(self, document: Document) -> bytes:
         least = sorted(self.settings.policy.thresholds.items())
         of = (self.conversation, document.text, document.spans, document.declared, document.asks)
-        return self._loader.detector().key("reading", *of, least)
+        return self._loader.detector().key("reading", *of, document.layout is None, least)
 
     def view(self, document: Document) -> Opened:
         """Part a text into its view, which everybody may see, and hidden runs; raise ModelError."""
-        return opened(document.text, document.spans, document.declared)
+        return opened(document.text, document.spans, document.declared, document.layout)
 
     def read(self, view: Opened, asks: bool = False) -> list[Labelled]:
         """Return the class of each word, each run read in sight of the view; raise ModelError.
@@ -408,7 +410,7 @@ class Conversation:
         if document.is_read:
             found, least = self._loader.detector(), self.settings.policy.thresholds
             args = document.text, document.taken, document.declared, least, document.asks
-            reading = found.read(*args)
+            reading = found.read(*args, document.layout)
         private = self.policy(document, reading, role)
         return self.surrogates(document.text, private, role, source, None)
 

@@ -230,7 +230,8 @@ def _in_place(
         wanted = Wanted(unit.kind, unit.text, place=unit.form)  # two words are no name of code
         kept = table.find(wanted)
         while kept is None:
-            made = table.placeholder(unit.kind, table.number(wanted))
+            # numbered with all others, whose names in code it must not have
+            made = table.placeholder(unit.kind, table.number(wanted._replace(place="")))
             kept = table.assign(wanted, _as_form(made, unit.form))
         return kept
     if coded or '"' in text:

@@ -20,7 +20,7 @@ from sanitizer.privacy.dyntext import DynText
 from sanitizer.text.prompt import Phrases
 from sanitizer.text.words import straight, without_clitic, word_spans
 
-PRESETS = ("identifiers", "deidentify", "balanced", "guarded", "strict")
+PRESETS = ("identifiers", "deidentify", "code", "balanced", "guarded", "strict")
 """Names of the packaged policies."""
 WORDS = "words"
 """Name of one more policy, for comparison: 3,000 frequent words are public, others are drawn."""
@@ -55,8 +55,22 @@ _GUARDED = {
     # There are no 100 words of everyday language for sexuality; the others tell of a drawn thing.
     **dict.fromkeys(("SEXUALITY", "TREATMENT", "OCCUPATION", "FAMILY", "TERM"), "vault"),
 }
+_GUESSED = frozenset(["card-broken", "customer-numbered", "email-spoken"])
+"""Kinds that prose has, and code by chance: rows of numbers, "client>=0.20", "at x dot com"."""
+_IN_ROWS = {kind: "vault" if how == "draw" else how for kind, how in _GUARDED.items()}
+"""Inside rows of data under "code". Nothing is drawn: the row is written back."""
+_SURE = {
+    **dict.fromkeys(("PERSON", "ORGANIZATION", "PRODUCT"), 0.9),
+    "ID": 0.85,
+    **dict.fromkeys("PLACE MONEY CONDITION TREATMENT BELIEF ORIGIN SEXUALITY CRIME".split(), 0.95),
+    **dict.fromkeys(("OCCUPATION", "FAMILY"), 0.95),
+}
+"""Least shares outside of rows under "code", where other classes pass: precision comes first."""
+_SUREST = 0.995
+"""The same in what programs say to an API: there nearly all capitals are names of their own."""
 _TREATED = {
     "identifiers": {},
+    "code": dict.fromkeys(_SURE, "vault"),
     "deidentify": _DEIDENTIFY | dict.fromkeys(("MONEY", "NUMBER"), "vault" + UNLESS),
     "balanced": {
         kind: how if how == "pass" else "vault" + UNLESS * (kind in ELIGIBLE)
@@ -191,6 +205,9 @@ class Policy:
             itself, in sight of visible words.
         thresholds: class -> least share from which the detector takes a word for private; the
             model's own for those that are missing.
+        rows: class -> treatment inside rows of data that tell of somebody. If there are any,
+            margins of lines are layout, and encoded stretches are decoded and read.
+        sure: class -> least share from which what the detector found is hidden outside of rows.
         refuse_unlisted: texts in a language without a list of words make `sanitize` raise.
         treatments: class -> one of TREATMENTS; a class that is missing passes.
         max_drawn: things of one conversation that are drawn at most; others get placeholders.
@@ -201,8 +218,8 @@ class Policy:
         hidden: phrases that go to the vault as `values` do, from memories of corrections.
         kept: phrases that leave where they are written like this, from the same.
         corrected: tells apart what memories said; takes the place of both in `digest`.
-        roles: role of a speaker -> "public", "identifiers" or "treated" (see ROLES); a role that is
-            missing is treated.
+        roles: role of a speaker -> "public", "identifiers", "names" (with people and firms) or
+            "treated"; a role that is missing is treated.
 
     Example:
         >>> policy = Policy.preset("strict")
@@ -228,6 +245,8 @@ class Policy:
     detector: str = "none"
     treatments: dict[str, str] = field(default_factory=dict)
     thresholds: dict[str, float] = field(default_factory=dict)
+    rows: dict[str, str] = field(default_factory=dict)
+    sure: dict[str, float] = field(default_factory=dict)
     refuse_unlisted: bool = False
     max_drawn: int = 3
     leave_at_most: int = 2
@@ -245,7 +264,10 @@ class Policy:
         "identifiers": identifiers go to the vault, as under each preset; all words are public.
         "deidentify": names of persons, firms, places and products and dates go to the vault too,
         sums and numbers unless the request needs them, and words on no list unless they are written
-        in lower case; what is told of them stays. "balanced": illnesses, treatments, beliefs,
+        in lower case; what is told of them stays. "code": names of persons, firms and internal
+        things and numbers of customers go to the vault where they are sure to be some, and inside
+        rows of data all that "guarded" hides; in texts of the system names of persons and firms
+        alone. "balanced": illnesses, treatments, beliefs,
         origins, crimes, occupations, sexuality, family status and all words on no list go there
         too; of places, dates, sums and what is told stays what is needed. "guarded": nothing
         stays for being needed, and illnesses, beliefs, origins and crimes are drawn within their
@@ -273,6 +295,10 @@ class Policy:
                 numbers="pass",
                 detector="none" if name == "identifiers" else "local",
                 treatments=dict(_TREATED[name]),
+                kinds_off=_GUESSED if name == "code" else frozenset(),
+                rows=dict(_IN_ROWS) if name == "code" else {},
+                sure=dict(_SURE) if name == "code" else {},
+                roles=dict.fromkeys(("system", "developer"), "names") if name == "code" else {},
                 wire=WireRules(
                     formulas="auto" if name == "guarded" else False, note=name != "identifiers"
                 ),
@@ -447,21 +473,33 @@ class Policy:
             perturb=False,
             detector="none",
             treatments={},
+            rows={},
             numbers="pass",
             identifiers=self.identifiers - UNCLEAR,
         )
+
+    def names_only(self) -> Policy:
+        """Return a copy that replaces identifiers and sure names of persons and firms only."""
+        named = dict.fromkeys(("PERSON", "ORGANIZATION"), "vault")
+        sure = dict.fromkeys(named, _SUREST)
+        return replace(self, treatments=named, rows={}, roles={}, sure=sure)
 
     def leaving_nothing(self) -> Policy:
         """Return a copy under which nothing leaves because a request needs it."""
         return replace(self, wire=replace(self.wire, ask="hide"))
 
-    def hides(self, kind: str, text: str) -> bool:
+    def hides(self, kind: str, text: str, share: float = 1.0, in_row: bool = False) -> bool:
         """Return True if a stretch of this class goes to the vault.
+
+        Args:
+            share: `Finding.usual`. in_row: it stands in a row of data.
 
         Raises:
             PolicyError: the class is refused.
         """
-        treatment = self.treatments.get(kind, "pass")
+        if not in_row and share < self.sure.get(kind, 0.0):
+            return False
+        treatment = (self.rows if in_row else self.treatments).get(kind, "pass")
         if treatment == "refuse":
             raise PolicyError(f"policy {self.name!r} refuses texts with {kind}")
         if treatment == "capitals":

@@ -181,7 +181,9 @@ _KEYS: dict[str, dict[str, _Key]] = {
     },
     "thresholds": dict.fromkeys(CLASSES, _Key(_NUMBER, partial(_from, 0, 1))),
     "roles": {
-        **dict.fromkeys(("system", "developer"), _choice("public", "identifiers", "treated")),
+        **dict.fromkeys(
+            ("system", "developer"), _choice("public", "identifiers", "names", "treated")
+        ),
         "user": _choice("treated", "typed"),
     },
     "wire": {
@@ -264,8 +266,9 @@ class PolicyFile:
             "name": self._path.stem if self._path else "custom",
             **here,
             "treatments": base.treatments | classes,
-            "roles": roles,
+            "roles": base.roles | roles,
             "thresholds": thresholds,
+            "sure": base.sure | thresholds if base.sure else {},
             "natural": frozenset(kind for kind in NATURAL if styles.get(kind, of_all) == "natural"),
             "public": base.public | here.get("public", frozenset()),
             "wire": replace(base.wire, **wire),

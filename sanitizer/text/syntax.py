@@ -195,7 +195,8 @@ def _line_kind(line: str, following: str) -> str:
         or _FRAME.match(line)
         or (bare.endswith((";", "{")) and re.search(r"[=(]", bare))
     ):
-        return "" if bare.lstrip()[:1] in ("<", '"') else "strong"
+        is_row = bare.lstrip()[:1] == "(" and bare.endswith(");")  # the last one of SQL's values
+        return "" if is_row or bare.lstrip()[:1] in ("<", '"') else "strong"
     if not _WEAK.match(line):
         return ""
     opens = bare.endswith((":", "{")) and following[:1] in (" ", "\t")

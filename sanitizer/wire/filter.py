@@ -382,7 +382,8 @@ class Filter:
         if told or any(document.get(name) for name in _TOOLS):
             sanitizer.inner.declares_tools()
         for slot in walker.slots if policy.roles else ():
-            if slot.kind != "light" and policy.roles.get(slot.role) in ("identifiers", "public"):
+            how = policy.roles.get(slot.role)
+            if slot.kind != "light" and how in ("identifiers", "names", "public"):
                 walker.left[f"messages of {slot.role}"] += 1
         all_light = endpoint.name == "embeddings" and policy.wire.embeddings == "identifiers"
         given = {id(slot): slot.text for slot in walker.slots}

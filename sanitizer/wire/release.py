@@ -43,13 +43,16 @@ class Releaser:
             self._light = sanitizer.derive(policy=policy.identifiers_only())
             # Replaces all identifiers and no words: asked what the name of an argument tells.
             self._finder = sanitizer.derive(policy=replace(policy, perturb=False, detector="none"))
+        has_names = "names" in policy.roles.values()
+        self._named = sanitizer.derive(policy=policy.names_only()) if has_names else None
 
     def release(
         self, slots: Sequence[TextSlot], all_light: bool
     ) -> tuple[WireRecord, list[tuple[TextSlot, SanitizedText]]]:
         """Put released texts in place; return their record, and what was released as a whole.
 
-        One batch, and one more for texts whose words the policy would perturb but must not.
+        One batch, one more for texts whose words the policy would perturb but must not, and one for
+        those that lose names alone: the API may know them, so they are not compared with the table.
 
         Args:
             slots: the texts.
@@ -59,15 +62,25 @@ class Releaser:
         done = {id(slot) for slot, _ in by_key}
         slots = [slot for slot in slots if id(slot) not in done]
 
+        def is_named(slot: TextSlot) -> bool:
+            is_description = slot.kind == "light" and slot.field == "description"
+            return is_description or (
+                slot.kind != "light" and self._roles.get(slot.role) == "names"
+            )
+
         def is_light(slot: TextSlot) -> bool:
             of_role = self._roles.get(slot.role) == "identifiers"
             return all_light or slot.kind == "light" or of_role
 
         apart = self._light is not self._sanitizer
-        light = [slot for slot in slots if apart and is_light(slot)]
-        full = [slot for slot in slots if not (apart and is_light(slot))]
+        named = [slot for slot in slots if self._named and not all_light and is_named(slot)]
+        others = {id(slot) for slot in named}
+        light = [slot for slot in slots if apart and id(slot) not in others and is_light(slot)]
+        others |= {id(slot) for slot in light}
+        full = [slot for slot in slots if id(slot) not in others]
         results = _released(self._sanitizer, full)
-        records = [result.record for result in _released(self._light, light, light=True)]
+        records = [result.record for result in _released(self._named or self._light, named, APART)]
+        records += [result.record for result in _released(self._light, light, LIGHT_ROLE)]
         of_full = [result.record for result in results]
         records += [record for _, record in by_key]
         record = WireRecord.of(self._sanitizer.policy.name, of_full, records)
@@ -156,10 +169,10 @@ class Releaser:
 
 
 def _released(
-    sanitizer: Sanitizer, slots: Sequence[TextSlot], light: bool = False
+    sanitizer: Sanitizer, slots: Sequence[TextSlot], role: str = ""
 ) -> list[SanitizedText]:
-    """Sanitize the texts in their slots; return the results."""
-    roles = [LIGHT_ROLE if light and slot.kind != "light" else slot.role for slot in slots]
+    """Sanitize the texts in their slots, in a role of their own if it is given."""
+    roles = [role if role and slot.kind != "light" else slot.role for slot in slots]
     texts = [DeclaredText(slot.text, slot.declared or ()) for slot in slots]
     results = _batch(sanitizer, texts, roles)
     for slot, result in zip(slots, results, strict=True):

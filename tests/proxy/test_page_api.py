@@ -50,7 +50,7 @@ def ask(api: Proxy, what: str, conversation: str = "page-1", **changes: Any) -> 
 
 def test_the_settings_are_the_proxys(page: Proxy) -> None:
     assert page.client.get("/page/settings").json() == {
-        "policies": ["identifiers", "deidentify", "balanced", "guarded", "strict", "words"],
+        "policies": ["identifiers", "deidentify", "code", "balanced", "guarded", "strict", "words"],
         "policy": "words",
         "mechanisms": ["cape", "dyntext"],
         "mechanism": "cape",

@@ -1,0 +1,124 @@
+"""Margins of lines, texts inside of texts, and rows of data."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sanitizer import Policy, Sanitizer
+from sanitizer.text.layout import Layout, margins
+
+ROWS = """id,name,balance,joined
+5561,Marit Solberg,1200.50,2021-03-04
+5562,Bo Lindqvist,20.00,2022-11-30"""
+DIFF = """diff --git a/x.csv b/x.csv
+index 83db48f..bf2a5cc 100644
+--- a/x.csv
++++ b/x.csv
+@@ -1,3 +1,3 @@ head
+ id,name,balance,joined
+-5561,Marit Solberg,1200.50,2021-03-04
++5561,Marit Solberg,1300.50,2021-03-04
+ 5562,Bo Lindqvist,20.00,2022-11-30
+ not a row of it"""
+KEY = """-----BEGIN RSA PRIVATE KEY-----
+MIIEowIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gun
+-----END RSA PRIVATE KEY-----"""
+
+
+def numbered(text: str, form: str, first: int = 1) -> str:
+    return "\n".join(form.format(n) + line for n, line in enumerate(text.split("\n"), first))
+
+
+@pytest.mark.parametrize("form", ["{}\t", "{:6}\t", "{:6}→", "{}: ", "{}:", "{:3} | ", "L{}: "])
+def test_numbers_of_lines_are_margins_and_rows_are_read_without_them(form: str) -> None:
+    first = 1 if form == "{}\t" else 9
+    text = numbered(ROWS, form, first)
+    assert len(margins(text)) == 3
+    sanitizer = Sanitizer(policy="code")
+    sent = sanitizer.sanitize(text, role="tool").text
+    begins = [len(form.format(n)) for n in (first + 1, first + 2)]
+    assert [line.index("<") for line in sent.split("\n")[1:]] == begins
+    assert not [part for part in ("5561", "Marit", "1200.50", "2021", "Lindqvist") if part in sent]
+    assert sanitizer.restore(sent) == text
+
+
+@pytest.mark.parametrize("text", ["5561\tMarit\n5572\tBo", "12:30 lunch\n13:00 talk", "7: x"])
+def test_other_numbers_at_the_beginning_of_lines_are_no_margins(text: str) -> None:
+    assert margins(text) == []
+
+
+def test_signs_of_a_diff_stay_and_its_head_says_how_many() -> None:
+    assert [DIFF[a:b] for a, b in margins(DIFF)][1:] == ["@@ -1,3 +1,3 @@", " ", "-", "+", " "]
+    sent = Sanitizer(policy="code").sanitize(DIFF, role="tool").text
+    head, *rows = sent.split("\n")[4:]
+    assert head == "@@ -1,3 +1,3 @@ head"
+    assert [row[:4] for row in rows] == [" id,", "-<ID", "+<ID", " <ID", " not"]
+
+
+def test_a_key_of_several_lines_does_not_swallow_their_numbers() -> None:
+    sanitizer = Sanitizer(policy="code")
+    sent = sanitizer.sanitize(numbered(KEY, "{:6}\t", 7), role="tool").text
+    assert [line[:12] for line in sent.split("\n")] == [f"     {n}\t<KEY_" for n in (7, 8, 9)]
+    assert sanitizer.restore(sent.split("\n")[1][7:]) == KEY.split("\n")[1]
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda t: json.dumps({"chunk": "37a7a9", "code": 0, "out": t}),
+        "<content>\n{}\n</content>".format,
+    ],
+)
+def test_a_file_inside_of_json_or_tags_is_read_as_a_file(around: object) -> None:
+    assert callable(around)
+    text = around(ROWS)
+    assert ROWS in [layer.text.rstrip("\n") for layer in Layout.of(text).layers]
+    sanitizer = Sanitizer(policy="code")
+    sent = sanitizer.sanitize(text, role="tool").text
+    for part in ("5561", "Marit", "1200.50", "2021-03-04", "Lindqvist", "5562"):
+        assert part not in sent
+    assert sent.startswith(text[:30].split("id,")[0])
+    assert sanitizer.restore(sent) == text
+
+
+def test_rows_of_data_are_treated_as_guarded_and_other_words_are_not() -> None:
+    sanitizer = Sanitizer(policy="code")
+    people = (
+        '[{"name": "Marit Solberg", "balance": 1200.5}, {"name": "Bo Lindqvist", "balance": 20}]'
+    )
+    sent = sanitizer.sanitize(people, role="tool").text
+    assert "1200.5" not in sent
+    assert sanitizer.restore(sent) == people
+    package = '{"name": "tool", "version": "1.2.3", "author": "Marit Solberg <marit@example.org>"}'
+    sent = sanitizer.sanitize(package, role="tool").text
+    assert '"version": "1.2.3"' in sent
+    assert "Marit" not in sent
+    metrics = "service,p50_ms,p99_ms\nauth,12.4,88.1\nsearch,44.9,310.2\n"
+    assert sanitizer.sanitize(metrics, role="tool").text == metrics
+
+
+def test_what_is_no_json_or_toml_value_gets_no_quotes() -> None:
+    text = "[db]\nhost = 10.20.3.44\nport = 5432\n"
+    sent = Sanitizer(policy="code").sanitize(text, role="tool").text
+    assert sent.startswith("[db]\nhost = <IP_")
+    assert sent.endswith(">\nport = 5432\n")
+
+
+def test_texts_of_the_system_lose_names_alone() -> None:
+    policy = Policy.preset("code")
+    assert policy.roles == {"system": "names", "developer": "names"}
+    named = policy.names_only()
+    assert set(named.treatments) == {"PERSON", "ORGANIZATION"}
+    assert not named.rows
+    assert not policy.left
+    assert not policy.drawn
+
+
+def test_a_known_number_is_hidden_where_nothing_tells_what_it_is() -> None:
+    sanitizer = Sanitizer(policy="code")
+    table = "id,name,balance\n7355610,Marit Solberg,1200.50\n7355620,Bo Lindqvist,20.00\n"
+    assert "7355620" not in sanitizer.sanitize(table, role="tool").text
+    alone = "# note\n7355620,Bo Lindqvist,20.00,2022-11-30\n"
+    assert "7355620" not in sanitizer.sanitize(alone, role="tool").text
