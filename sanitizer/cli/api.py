@@ -92,10 +92,7 @@ PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 @option("--allow-origin", "a web page that may use the proxy", "ORIGIN", multiple=True)
 @option("--max-body", "of a request (default 10000000)", "BYTES", default=10_000_000)
 @option(
-    "--max-connections",
-    "requests at once (default 1000); twice as many open",
-    "N",
-    default=1000,
+    "--max-connections", "requests at once (default 1000); twice as many open", "N", default=1000
 )
 @option("--timeout", "of silence (default 600)", "SECONDS", default=600.0)
 @option("--idle", "without a request end a conversation (default 72)", "HOURS", default=72.0)

@@ -250,9 +250,7 @@ def _in_words(figures: Mapping[str, object]) -> str:
 
 
 @command(
-    "list the kinds of identifiers that are found",
-    "sanitizer kinds",
-    "sanitizer kinds iban --json",
+    "list the kinds of identifiers that are found", "sanitizer kinds", "sanitizer kinds iban --json"
 )
 @click.argument("name", metavar="[NAME]", required=False)
 @policy_option

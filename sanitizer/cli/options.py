@@ -105,9 +105,7 @@ _mechanism_options = together(
     ),
     option("--epsilon", "per private word, in nats (default: cape 5, dyntext 10)", type=float),
     choice(
-        "--backbone",
-        "what scores the context: causal reads the left side (cape)",
-        "masked causal",
+        "--backbone", "what scores the context: causal reads the left side (cape)", "masked causal"
     ),
     choice("--profile", "shape of the weights (cape)", "staircase geometric prior medoids"),
     option("--steps n_steps", "groups of words drawn in turn (cape)", "N", type=int),

@@ -22,13 +22,7 @@ from sanitizer.cli.api import chat, serve
 from sanitizer.cli.corpora import bulk, synthesize
 from sanitizer.cli.manage import budget, corrections, kinds, models
 from sanitizer.cli.measure import advise, attack, audit, evaluate
-from sanitizer.cli.options import (
-    INTERRUPTED,
-    STANDARD_OUTPUT,
-    TextCommand,
-    examples,
-    is_file_name,
-)
+from sanitizer.cli.options import INTERRUPTED, STANDARD_OUTPUT, TextCommand, examples, is_file_name
 from sanitizer.cli.run import run
 from sanitizer.cli.texts import demo, restore, sanitize
 from sanitizer.errors import SanitizerError

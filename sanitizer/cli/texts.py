@@ -56,9 +56,7 @@ _input_options = together(
     click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1),
     file_option("-f --file files", "read this UTF-8 file", multiple=True),
     file_option(
-        "-o --output",
-        "write here, in the format of the input; of several files: a folder",
-        "PATH",
+        "-o --output", "write here, in the format of the input; of several files: a folder", "PATH"
     ),
 )
 
@@ -453,9 +451,7 @@ def _warn(results: Sequence[SanitizedText], sanitizer: Sanitizer) -> None:
 @_input_options
 @conversation_option
 @file_option(
-    "--vault",
-    f"the vault that sanitize kept the originals in (key in ${VAULT_KEY})",
-    required=True,
+    "--vault", f"the vault that sanitize kept the originals in (key in ${VAULT_KEY})", required=True
 )
 def restore(
     arguments: tuple[str, ...],

@@ -137,10 +137,7 @@ class AccessCheck:
     """
 
     def __init__(
-        self,
-        settings: ProxySettings,
-        own: frozenset[str],
-        free: frozenset[str] = FREE_PATHS,
+        self, settings: ProxySettings, own: frozenset[str], free: frozenset[str] = FREE_PATHS
     ) -> None:
         self.free = free
         self._any_host = "*" in settings.hosts

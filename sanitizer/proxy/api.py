@@ -38,13 +38,7 @@ from sanitizer.errors import (
 from sanitizer.proxy.access import Headers, ProxySettings
 from sanitizer.proxy.shared import HEADER, Metrics
 from sanitizer.proxy.tenants import Anyone, Caller, Tenants, shown
-from sanitizer.proxy.upstream import (
-    SILENT,
-    UpstreamAnswer,
-    target,
-    to_client,
-    to_upstream,
-)
+from sanitizer.proxy.upstream import SILENT, UpstreamAnswer, target, to_client, to_upstream
 from sanitizer.proxy.workers import Workers
 from sanitizer.wire.endpoints import endpoint_of, format_of
 from sanitizer.wire.event_streams import EventStream, may_settle

@@ -51,10 +51,7 @@ class AuditLog:
     """
 
     def __init__(
-        self,
-        to: str = "",
-        store: PostgresStore | None = None,
-        copy: Collector | None = None,
+        self, to: str = "", store: PostgresStore | None = None, copy: Collector | None = None
     ) -> None:
         self._path = to.removeprefix("file:") if to.startswith("file:") else None
         self._store = store if to == "database" else None

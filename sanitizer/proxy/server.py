@@ -38,15 +38,7 @@ from sanitizer.proxy.access import (
     ProxySettings,
     plain_headers,
 )
-from sanitizer.proxy.api import (
-    JSON,
-    SHUTDOWN,
-    Api,
-    ClientGone,
-    Failure,
-    answer,
-    log_failure,
-)
+from sanitizer.proxy.api import JSON, SHUTDOWN, Api, ClientGone, Failure, answer, log_failure
 from sanitizer.proxy.configuration import digest_of
 from sanitizer.proxy.guard_api import GuardApi
 from sanitizer.proxy.page_api import PageApi

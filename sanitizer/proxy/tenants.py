@@ -239,9 +239,7 @@ class Tenants:
                 served[tenant.name] = before
                 continue
             sanitizer = self._base.derive(
-                policy=tenant.policy,
-                scopes=tenant.scopes,
-                corrections=_memories(tenant),
+                policy=tenant.policy, scopes=tenant.scopes, corrections=_memories(tenant)
             )
             if self._store is not None:
                 vault = PostgresVault(self._store, sanitizer.inner.digest)
