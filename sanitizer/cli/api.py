@@ -172,7 +172,7 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
 
     def serve_one(sock: socket | None, announce: Callable[[str], None]) -> None:
         tenants = Tenants(config, settings, sanitizer_of)
-        if workers > 1 and not tenants.may_block:
+        if workers > 1 and tenants.n_waiting is None:
             raise ValueError("--workers needs [storage]: each would have its own budget")
         tenants.load()
         run(create_app(tenants, settings), listener, announce, tenants.reload, sock)
@@ -379,7 +379,6 @@ class Chat:
     def __init__(self, sanitizer: Sanitizer, api: ChatConnection, reveal: bool) -> None:
         self._sanitizer, self._api, self._reveal = sanitizer, api, reveal
         self._history: list[dict[str, str]] = []
-        self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self._explained = ""
         self._told: set[str] = set()
 
@@ -408,7 +407,7 @@ class Chat:
     def _answer(self, line: str) -> None:
         result = self._sanitizer.sanitize(line)
         if self._reveal:
-            before, after = marked(line, result, self._colour)
+            before, after = marked(line, result)
             _say(f"said: {before}\nsent: {after}")
         else:
             _say(f"sent: {safe(result.text)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -52,19 +53,15 @@ def page(lines: Iterable[str]) -> str:
 
 
 def before_after(
-    originals: Sequence[str],
-    results: Sequence[SanitizedText],
-    colour: bool,
-    names: Sequence[str] = (),
+    originals: Sequence[str], results: Sequence[SanitizedText], names: Sequence[str] = ()
 ) -> str:
     """Return originals and sanitized texts with what was replaced marked.
 
     Args:
         originals: the texts that went in; there may be more than results after a refusal.
-        colour: mark with terminal colours; otherwise with [brackets].
         names: of the files that the texts are from, shown above them.
     """
-    pairs = [marked(*pair, colour) for pair in zip(originals, results, strict=False)]
+    pairs = [marked(*pair) for pair in zip(originals, results, strict=False)]
     heads = [f"{safe(name)}:\n" for name in names] or [""] * len(pairs)
     return "\n\n".join(
         f"{head}before  {before}\nafter   {after}"
@@ -162,12 +159,9 @@ def _things(record: Record) -> list[str]:
 
 
 def _claim(record: Record) -> list[str]:
-    strength = f"epsilon {record.epsilon_per_unit:g} per private word"
-    if record.certified:
-        strength += ", certified"
-    else:
-        claim = f"; the paper claims {record.claimed_epsilon:.2f}" if record.claimed_epsilon else ""
-        strength += f" (nominal), NOT certified{claim}"
+    claim = f"; the paper claims {record.claimed_epsilon:.2f}" if record.claimed_epsilon else ""
+    sure = ", certified" if record.certified else f" (nominal), NOT certified{claim}"
+    strength = f"epsilon {record.epsilon_per_unit:g} per private word{sure}"
     delta = f" at delta {record.delta:g}" if record.delta else ""
     less = ""  # the bound at a small delta, where it is smaller than the plain sum
     if record.certified and record.epsilon_at_delta < record.epsilon_total:
@@ -185,25 +179,25 @@ def _claim(record: Record) -> list[str]:
     return lines
 
 
-def marked(original: str, result: SanitizedText, colour: bool) -> tuple[str, str]:
+def marked(original: str, result: SanitizedText) -> tuple[str, str]:
     """Return original and sanitized text with what was replaced marked.
 
-    Positions in the original follow from the lengths of what was replaced.
+    On a terminal it is in colour, elsewhere in [brackets]. Positions in the original follow from
+    the lengths of what was replaced.
     """
-    before: list[str] = []
-    after: list[str] = []
-    at_old, at_new = 0, 0
+    before, after, at_old, at_new = [], [], 0, 0
     for each in result.replacements:
         between = result.text[at_new : each.start]
-        before += [safe(between), _mark(safe(each.original), colour, "31")]
-        after += [safe(between), _mark(safe(each.replacement), colour, "32")]
+        before += [safe(between), _mark(safe(each.original), "31")]
+        after += [safe(between), _mark(safe(each.replacement), "32")]
         at_new = each.end
         at_old += len(between) + len(each.original)
     return "".join(before) + safe(original[at_old:]), "".join(after) + safe(result.text[at_new:])
 
 
-def _mark(text: str, colour: bool, code: str) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if colour else f"[{text}]"
+def _mark(text: str, code: str) -> str:
+    is_coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return f"\x1b[{code}m{text}\x1b[0m" if is_coloured else f"[{text}]"
 
 
 # ---- audit, attacks, advice ----
@@ -213,17 +207,13 @@ def describe_audit(report: AuditReport) -> str:
     """Return an audit in a few lines."""
     read = "all" if report.complete else "a sample of"
     first, second = report.worst_inputs
-    rows = [
-        ("nominal", f"{report.nominal:.6g}"),
-        ("claimed", "-" if report.claimed is None else f"{report.claimed:.6g}"),
-        ("certified", "-" if report.certified is None else f"{report.certified:.6g}"),
-        ("exact", f"{report.exact:.9g}"),
-    ]
     lines = [
         f"{report.mechanism} {report.variant}: {read} {report.n_inputs:,} inputs, "
         f"{report.n_outputs:,} outputs"
     ]
-    lines += [f"  epsilon {name:10} {value}" for name, value in rows]
+    for name, digits in (("nominal", 6), ("claimed", 6), ("certified", 6), ("exact", 9)):
+        value = getattr(report, name)
+        lines.append(f"  epsilon {name:10} {'-' if value is None else f'{value:.{digits}g}'}")
     lines.append(
         f'  told apart best: "{first}" and "{second}", by the output "{report.worst_output}"'
     )

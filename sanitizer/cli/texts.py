@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from itertools import chain, islice
@@ -124,7 +124,8 @@ def _read_all(
     """
     from sanitizer.documents.files import is_document
 
-    paths = [Path(each) for each in arguments if _is(Path.is_file, each)]
+    # Of what is too long for a name, or holds a zero byte, `os.path` says that it is none.
+    paths = [Path(each) for each in arguments if each != "-" and os.path.isfile(each)]
     if (files or arguments) and len(paths) == len(arguments):
         return [_read(path, images) for path in (*files, *paths)]
     if files:
@@ -135,20 +136,13 @@ def _read_all(
             raise ValueError(f"{missing[0]}: no such file")
         raise ValueError("several arguments (put the text in quotes: it is one argument)")
     text = arguments[0] if arguments else None
-    if text is not None and os.sep in text and _is(Path.is_dir, text):
+    if text is not None and os.sep in text and os.path.isdir(text):
         raise ValueError("the argument is a folder: name files in it")
     if text is not None and is_file_name(text):
         if must_exist or is_document(Path(text)):
             raise ValueError(f"{text}: no such file")
         click.echo("sanitizer: note: no such file, so the argument is taken as a text", err=True)
     return [Source(None, read_text(text, None))]
-
-
-def _is(kind: Callable[[Path], bool], argument: str) -> bool:
-    try:
-        return argument != "-" and kind(Path(argument))
-    except (OSError, ValueError):  # too long for a name, or with a zero byte
-        return False
 
 
 def _read(path: Path, images: bool) -> Source:
@@ -341,28 +335,21 @@ def _show(
     lines: bool,
 ) -> None:
     """Print results: as JSON, side by side with the originals for a person, or as they are."""
-    pretty = not as_json and (reveal or sys.stdout.isatty())
-    if not (as_json or lines or pretty):
-        # Files one after the other, as they are, but each on lines of its own.
-        shown = [result.text for result in results]
-        shown[:-1] = [text if text.endswith("\n") else f"{text}\n" for text in shown[:-1]]
-        write("".join(shown), bool(shown) and not inputs[-1].text.endswith("\n"))
-        return
+    has_end = False
     if as_json:
         shown = [json.dumps(result.as_dict(reveal)) for result in results]
-    elif pretty:
+    elif reveal or sys.stdout.isatty():
         from sanitizer.cli.display import before_after
 
         named = len(inputs) > 1 and not lines
         names = [str(each.path or "standard input") for each in inputs] if named else []
-        shown = [before_after(texts, results, _is_coloured(), names)] if results else []
+        shown = [before_after(texts, results, names)] if results else []
     else:
         shown = [result.text for result in results]
-    write("\n".join(shown), bool(shown))
-
-
-def _is_coloured() -> bool:
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        if not lines:  # files one after the other, as they are, but each on lines of its own
+            shown[:-1] = [text.removesuffix("\n") for text in shown[:-1]]
+            has_end = inputs[-1].text.endswith("\n")
+    write("\n".join(shown), bool(shown) and not has_end)
 
 
 def _account(
@@ -541,7 +528,7 @@ def demo(text: str | None, **setting: Any) -> None:
     text = EXAMPLE if text is None else read_text(text, None)
     result = sanitizer.sanitize(text)
     answer = f"You wrote: {result.text}"
-    before, after = marked(text, result, _is_coloured())
+    before, after = marked(text, result)
     steps = [
         ("1. You write", before),
         ("2. What leaves this machine", after),

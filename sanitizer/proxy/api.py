@@ -11,6 +11,7 @@ import logging
 import traceback
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -70,23 +71,13 @@ _CODES = {
     AuditError: "audit",
 }
 _REFUSALS = (BudgetExceeded, NotCertified, PolicyError)
+_OF_BOTH = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _KINDS: Mapping[str, tuple[str, str, Mapping[int, str]]] = {
-    "openai": (
-        "invalid_request_error",
-        "server_error",
-        {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"},
-    ),
+    "openai": ("invalid_request_error", "server_error", _OF_BOTH),
     "anthropic": (
         "invalid_request_error",
         "api_error",
-        {
-            401: "authentication_error",
-            403: "permission_error",
-            404: "not_found_error",
-            413: "request_too_large",
-            429: "rate_limit_error",
-            504: "timeout_error",
-        },
+        _OF_BOTH | {404: "not_found_error", 413: "request_too_large", 504: "timeout_error"},
     ),
     "gemini": (
         "INVALID_ARGUMENT",
@@ -352,9 +343,8 @@ class Api:
             caller = self.callers.caller(headers, certificate, raw_path)
             scope["state"]["who"] = who = caller.who
             self.under_way[caller.holder.owner] += 1
-            if self.under_way[caller.holder.owner] > max(
-                1, int(SHARE * self.settings.max_connections)
-            ):
+            most = max(1, int(SHARE * self.settings.max_connections))
+            if self.under_way[caller.holder.owner] > most:
                 told = "more requests of one tenant or key are under way than its share"
                 raise RequestRefused(told, "busy", 429)
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
@@ -437,17 +427,16 @@ class Api:
             restored = json.dumps(failure.document(call.endpoint)).encode()
             content_type = "application/json"
         else:
-            restored, needs = await self.workers.run(
-                len(body),
-                lambda: (
-                    exchange.response(begun.status, begun.content_type, body),
-                    _told(exchange.needs(body)),
-                ),
-            )
-        shown = [*to_client(begun.headers), *recorded]
+
+            def read() -> tuple[bytes, str]:
+                text = exchange.response(begun.status, content_type, body)
+                return text, _told(exchange.needs(body))
+
+            restored, needs = await self.workers.run(len(body), read)
+        headers = [(b"content-type", content_type.encode("latin-1"))]
+        headers += [*to_client(begun.headers), *recorded]
         if needs:
-            shown.append((b"sanitizer-needs", needs.encode()))
-        headers = [(b"content-type", content_type.encode("latin-1")), *shown]
+            headers.append((b"sanitizer-needs", needs.encode()))
         await answer(call.send, begun.status, restored, headers)
 
     async def _stream(
@@ -517,12 +506,10 @@ class Api:
         """End a stream with the event of a failure."""
         self.metrics.refusals.labels(failure.code).inc()
         event = failure.event(call.endpoint)
-        try:
-            # A client that does not read must not hold the end of the proxy up.
+        # A client that does not read must not hold the end of the proxy up.
+        with suppress(TimeoutError):
             async with asyncio.timeout(LAST_EVENT_SECONDS):
                 await call.send({"type": "http.response.body", "body": event})
-        except TimeoutError:
-            pass
 
 
 def _told(needs: Iterable[Need]) -> str:

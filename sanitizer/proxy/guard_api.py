@@ -65,13 +65,10 @@ def redacted(session: Filter, texts: list[str]) -> tuple[list[str], Exchange]:
 
 
 def _is_json(text: str) -> bool:
-    if not text.lstrip().startswith(("{", "[")):
-        return False
     try:
-        json.loads(text)
+        return isinstance(json.loads(text), dict | list)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
 def rehydrated(restorer: Restorer, text: str) -> str:

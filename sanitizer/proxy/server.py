@@ -113,9 +113,8 @@ class Listener:
         if is_loopback(self.host):
             return
         if not self.exposed:
-            raise ValueError(
-                f"host {self.host} can be reached from other machines; if you mean it, add --expose"
-            )
+            told = f"host {self.host} can be reached from other machines"
+            raise ValueError(f"{told}; if you mean it, add --expose")
         if token is None and not has_tenants:
             raise ValueError("--expose needs a token (--token-env NAME)")
 
@@ -126,14 +125,12 @@ class Listener:
             ValueError: the address is taken or not this machine's.
         """
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        place = (self.host.strip("[]"), self.port)
         try:
-            return socket.create_server(
-                (self.host.strip("[]"), self.port), family=family, backlog=2048
-            )
+            return socket.create_server(place, family=family, backlog=2048)
         except OSError as error:
-            raise ValueError(
-                f"cannot listen on {self.host}, port {self.port}: {strerror(error.errno or 0)}"
-            ) from None
+            told = f"cannot listen on {self.host}, port {self.port}"
+            raise ValueError(f"{told}: {strerror(error.errno or 0)}") from None
 
     def url(self, port: int) -> str:
         """Return the URL to tell the user."""
@@ -200,8 +197,7 @@ def serving(
 
     with sock or listener.open() as opened:
         server = make_server(app, listener, begin)
-        options = {"sockets": [opened]}
-        thread = threading.Thread(target=server.run, kwargs=options, daemon=True)
+        thread = threading.Thread(target=server.run, args=[[opened]], daemon=True)
         thread.start()
         if not ready.wait(START_SECONDS):
             raise ValueError("the proxy did not start")
@@ -500,9 +496,7 @@ class ErrorLayer:
         """Answer with a failure, if no answer has begun."""
         self.metrics.refusals.labels(failure.code).inc()
         if reply.status:
-            # Too late: the server closes the connection before the end of the answer, which
-            # clients see as broken.
-            return
+            return  # too late: the server breaks the connection off, which clients see
         body = json.dumps(failure.document(endpoint)).encode()
         headers = [*JSON, (b"content-length", str(len(body)).encode())]
         if not failure.retry:

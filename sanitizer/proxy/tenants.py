@@ -140,14 +140,9 @@ class Tenants:
             raise
 
     @property
-    def may_block(self) -> bool:
-        """True if requests wait for a database."""
-        return self._store is not None
-
-    @property
     def n_waiting(self) -> int | None:
         """How many requests may wait for the database at once; None without one."""
-        return None if self._place is None else self._place.connections
+        return self._place.connections if self._place else None
 
     def load(self) -> None:
         """Load what requests need, for every policy; raise ModelError."""
