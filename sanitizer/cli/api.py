@@ -170,30 +170,23 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
         stores: dict[str, Any] = {"vault": vault, "ledger": ledger}
         return build_sanitizer(own, conversation="default", threads=threads, **stores)
 
-    def serve_one(sock: socket | None, announce: Callable[[str], None]) -> None:
+    def work(ready: Callable[[], object], sock: socket | None = None) -> None:
+        def announce(url: str) -> None:
+            ready()
+            click.echo(f"sanitizer: {url} -> tenants of {config}", err=True)
+
         tenants = Tenants(config, settings, sanitizer_of)
         if workers > 1 and tenants.n_waiting is None:
             raise ValueError("--workers needs [storage]: each would have its own budget")
         tenants.load()
         run(create_app(tenants, settings), listener, announce, tenants.reload, sock)
 
-    def announce(url: str) -> None:
-        click.echo(f"sanitizer: {url} -> tenants of {config}", err=True)
-
     if workers == 1:
-        serve_one(None, announce)
+        work(lambda: None)
         return
     read_lists(config)
-
-    def work(ready: Callable[[], object]) -> None:
-        def serving(url: str) -> None:
-            ready()
-            announce(url)
-
-        serve_one(sock, serving)
-
     with listener.open() as sock:
-        run_workers(workers, work)
+        run_workers(workers, partial(work, sock=sock))
 
 
 def read_lists(config: Path) -> None:

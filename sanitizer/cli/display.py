@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(lambda m: f"\\x{ord(m.group()):02x}", text)
 
 
-def page(lines: Iterable[str]) -> str:
+def page(*lines: str) -> str:
     """Return paragraphs wrapped to the terminal, one below the other."""
     parts = (part for line in lines for part in line.split("\n"))
     return "\n".join(textwrap.fill(part, width(), subsequent_indent="  ") for part in parts)
@@ -87,7 +87,7 @@ def in_short(results: Sequence[SanitizedText]) -> str:
         cost = f"epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in all"
     cost += ", certified" if record.certified else ", NOT certified"
     together = f"{len(results)} texts together: " if len(results) > 1 else ""
-    return page([f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)"])
+    return page(f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)")
 
 
 def _things_of(results: Sequence[SanitizedText]) -> set[tuple[str, str]]:
@@ -132,12 +132,10 @@ def describe(record: Record, n_texts: int = 1) -> str:
     else:
         claim = _claim(record)
     return page(
-        [
-            *([f"{n_texts} texts together:"] if n_texts > 1 else []),
-            *claim,
-            f"public: {record.public}",
-            f"not protected: {record.not_protected}",
-        ]
+        *([f"{n_texts} texts together:"] if n_texts > 1 else []),
+        *claim,
+        f"public: {record.public}",
+        f"not protected: {record.not_protected}",
     )
 
 
@@ -207,16 +205,13 @@ def describe_audit(report: AuditReport) -> str:
     """Return an audit in a few lines."""
     read = "all" if report.complete else "a sample of"
     first, second = report.worst_inputs
-    lines = [
-        f"{report.mechanism} {report.variant}: {read} {report.n_inputs:,} inputs, "
-        f"{report.n_outputs:,} outputs"
-    ]
+    sizes = f"{report.n_inputs:,} inputs, {report.n_outputs:,} outputs"
+    lines = [f"{report.mechanism} {report.variant}: {read} {sizes}"]
     for name, digits in (("nominal", 6), ("claimed", 6), ("certified", 6), ("exact", 9)):
         value = getattr(report, name)
         lines.append(f"  epsilon {name:10} {'-' if value is None else f'{value:.{digits}g}'}")
-    lines.append(
-        f'  told apart best: "{first}" and "{second}", by the output "{report.worst_output}"'
-    )
+    best = f'"{first}" and "{second}", by the output "{report.worst_output}"'
+    lines.append(f"  told apart best: {best}")
     if not report.complete:
         lines.append("  over a sample the exact value is a lower bound")
     return "\n".join(lines)
@@ -236,33 +231,31 @@ def attack_text(report: AttackReport) -> str:
         "word kept (N_t)": report.retention,
     }
     return page(
-        [
-            f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
-            f"policy {report.policy}",
-            f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
-            f"{report.n_unmeasured} have no vector. The best guess weighs "
-            f"{found.n_candidates:.0f} words, the original among them. In brackets: "
-            "95 % intervals over the draws.",
-            "",
-            *(f"{name:<28}{_rate(rate)}" for name, rate in rates.items()),
-            f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
-            "",
-            f"{'best guess, one output':<28}{_rate(found.success)}{_bound(found.success_ceiling)}",
-            f"{'  from the context alone':<28}{found.context_alone:8.2%}",
-            f"{'belief in the original':<28}{found.belief:8.2%}  before the output "
-            f"{found.prior:.2%}{_bound(found.belief_ceiling)}",
-            "no ceiling: the epsilon of this variant is not a theorem"
-            if found.success_ceiling is None
-            else "(the ceiling of the best guess is for words as likely as the model says; "
-            "that of belief for any)",
-            "",
-            f"{'best guess, sent again':<28}{'drawn anew':>25}{'with the memory':>25}",
-            *(
-                f"{f'  {each.sends} times':<28}{_rate(each.fresh):>25}{_rate(each.remembered):>25}"
-                for each in report.repeated
-            ),
-            f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
-        ]
+        f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
+        f"policy {report.policy}",
+        f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
+        f"{report.n_unmeasured} have no vector. The best guess weighs "
+        f"{found.n_candidates:.0f} words, the original among them. In brackets: "
+        "95 % intervals over the draws.",
+        "",
+        *(f"{name:<28}{_rate(rate)}" for name, rate in rates.items()),
+        f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
+        "",
+        f"{'best guess, one output':<28}{_rate(found.success)}{_bound(found.success_ceiling)}",
+        f"{'  from the context alone':<28}{found.context_alone:8.2%}",
+        f"{'belief in the original':<28}{found.belief:8.2%}  before the output "
+        f"{found.prior:.2%}{_bound(found.belief_ceiling)}",
+        "no ceiling: the epsilon of this variant is not a theorem"
+        if found.success_ceiling is None
+        else "(the ceiling of the best guess is for words as likely as the model says; "
+        "that of belief for any)",
+        "",
+        f"{'best guess, sent again':<28}{'drawn anew':>25}{'with the memory':>25}",
+        *(
+            f"{f'  {each.sends} times':<28}{_rate(each.fresh):>25}{_rate(each.remembered):>25}"
+            for each in report.repeated
+        ),
+        f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
     )
 
 
@@ -270,16 +263,14 @@ def advice_text(advice: Advice) -> str:
     """Return advice in lines: choice, table, samples."""
     verdict = f"At most {advice.risk:.1%} per word: {_named(advice.choice)} keeps the most meaning."
     if not advice.met:
-        verdict = (
-            f"No setting keeps every figure within {advice.risk:.1%}. "
-            f"The safest is {_named(advice.choice)}."
-        )
+        verdict = f"No setting keeps every figure within {advice.risk:.1%}. "
+        verdict += f"The safest is {_named(advice.choice)}."
     prior = (
         f"Before any output is seen the original has probability {advice.prior:.2%} on average and "
         f"{advice.worst_prior:.1%} at most; the context alone gives away "
         f"{advice.context_alone:.1%} of the words."
     )
-    lines = [
+    return page(
         verdict,
         prior,
         f"{advice.n_measured} of {advice.n_words} private words measured.",
@@ -294,8 +285,7 @@ def advice_text(advice: Advice) -> str:
         "",
         *(f"sample: {safe(sample)}" for sample in advice.samples),
         advice.note,
-    ]
-    return page(lines)
+    )
 
 
 def class_advice_text(advice: ClassAdvice) -> str:
@@ -310,25 +300,21 @@ def class_advice_text(advice: ClassAdvice) -> str:
         for row in advice.table
     ]
     linked = "" if advice.n_linked == 1 else f", of {advice.n_linked} things that tell each other"
-    together = (
-        "No class can be drawn."
-        if advice.epsilon is None
-        else f"All in one: Cape(epsilon={advice.epsilon:g})"
-        + (f", and to the vault: {', '.join(advice.vault)}." if advice.vault else ".")
-    )
+    together = "No class can be drawn."
+    if advice.epsilon is not None:
+        vault = f", and to the vault: {', '.join(advice.vault)}" if advice.vault else ""
+        together = f"All in one: Cape(epsilon={advice.epsilon:g}){vault}."
     return page(
-        [
-            f"At most {advice.risk:.1%} for the best guess at one thing{linked}:",
-            *best,
-            together,
-            "",
-            f"  {'class':<12}{'epsilon':>8}{'guess':>9}{'blind':>9}{'meaning':>9}",
-            *rows,
-            "",
-            "guess: how often the best guess is right, exactly, by who knows the mechanism and "
-            "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
-            "seen; meaning: expected cosine. What public words tell is not in these figures.",
-        ]
+        f"At most {advice.risk:.1%} for the best guess at one thing{linked}:",
+        *best,
+        together,
+        "",
+        f"  {'class':<12}{'epsilon':>8}{'guess':>9}{'blind':>9}{'meaning':>9}",
+        *rows,
+        "",
+        "guess: how often the best guess is right, exactly, by who knows the mechanism and "
+        "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
+        "seen; meaning: expected cosine. What public words tell is not in these figures.",
     )
 
 
@@ -386,17 +372,15 @@ def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
     if not record.certified:
         strength = f"NOT certified, no bound is known at delta {record.delta:g}"
     return page(
-        [
-            f"{record.method} {record.variant}: {strength}{claim}",
-            *([f"NOTE: {record.note}"] if record.note else []),
-            *([f"why not certified: {record.reason}"] if record.reason else []),
-            f"{record.n_references} references read for each text, "
-            f"{record.n_charged} tokens paid for, drawn: {n_tokens}",
-            f"protected: {record.unit}",
-            f"compared: {record.relation}",
-            f"public: {record.public}",
-            f"not protected: {record.not_protected}",
-        ]
+        f"{record.method} {record.variant}: {strength}{claim}",
+        *([f"NOTE: {record.note}"] if record.note else []),
+        *([f"why not certified: {record.reason}"] if record.reason else []),
+        f"{record.n_references} references read for each text, "
+        f"{record.n_charged} tokens paid for, drawn: {n_tokens}",
+        f"protected: {record.unit}",
+        f"compared: {record.relation}",
+        f"public: {record.public}",
+        f"not protected: {record.not_protected}",
     )
 
 

@@ -249,9 +249,8 @@ def secret(option: str, name: str | None) -> str | None:
             is not shown.
     """
     if name is not None and not os.environ.get(name):
-        raise ValueError(
-            f"{option} must name a variable of the environment that is set; the one given is not"
-        )
+        told = "must name a variable of the environment that is set; the one given is not"
+        raise ValueError(f"{option} {told}")
     return None if name is None else os.environ[name]
 
 

@@ -103,9 +103,8 @@ def sources(
             raise ValueError("--output must not be the input itself")
         if each.document is not None and place.suffix.lower() != each.document.suffix:
             name = place.name if is_file_name(place.name) else "--output"
-            raise ValueError(
-                f"{name}: must end in {each.document.suffix}, the format that is written"
-            )
+            told = f"must end in {each.document.suffix}, the format that is written"
+            raise ValueError(f"{name}: {told}")
         found.append(each._replace(place=place))
     if len({each.place for each in found}) < len(found):
         raise ValueError("several files have one name; write them one by one")
@@ -233,11 +232,12 @@ def sanitize(
         _account(results, reveal, record, output)
     if refusal is not None:
         raise refusal  # whole texts that were released and paid for are printed already
-    if stopped:
-        done = f"{len(results)} of {len(texts)} texts were released, and are printed"
-        said = f"sanitizer: error: interrupted; {done if results else 'nothing was released'}"
-        click.echo(said, err=True)
-    return INTERRUPTED if stopped else 0
+    if not stopped:
+        return 0
+    done = f"{len(results)} of {len(texts)} texts were released, and are printed"
+    said = f"sanitizer: error: interrupted; {done if results else 'nothing was released'}"
+    click.echo(said, err=True)
+    return INTERRUPTED
 
 
 def _of_file(sanitizer: Sanitizer, given: Source) -> Sanitizer:
@@ -373,11 +373,9 @@ def _check_lengths(inputs: Sequence[Source], lines: bool, most: int) -> None:
     for each in inputs:
         longest = max(map(len, texts_of(each.text, lines)))
         if longest > most:
-            name = "the text" if each.path is None else str(each.path)
-            way = "split it" if lines else "split it, or use --lines (each line a text of its own)"
-            raise ValueError(
-                f"{name} has {longest:,} characters, at most {most:,} can be one text: {way}"
-            )
+            told = f"{longest:,} characters, at most {most:,} can be one text: split it"
+            way = "" if lines else ", or use --lines (each line a text of its own)"
+            raise ValueError(f"{each.path or 'the text'} has {told}{way}")
 
 
 def _save(

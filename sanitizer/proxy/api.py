@@ -178,7 +178,7 @@ def log_failure(error: Exception) -> None:
     if isinstance(error, UpstreamError):
         log.warning("%s", error)
     elif Failure.of(error).status < 500 or getattr(error, "is_repeated", False):
-        pass
+        return
     elif isinstance(error, SanitizerError):
         log.error("%s: %s", type(error).__name__, error)
     else:
@@ -210,9 +210,11 @@ async def read_body(receive: Receive, headers: Mapping[str, str], settings: Prox
         ClientGone: the client left before the end of the body.
     """
     announced, most = headers.get("content-length", "0"), settings.max_body
+    told = f"a request's body may have at most {most} bytes; nothing was sent"
+    too_large = RequestRefused(told, "size", 413)
     # 18 digits at most, since Python refuses to read numbers of thousands of digits.
     if not announced.isdecimal() or len(announced) > 18 or int(announced) > most:
-        raise _too_large(most)
+        raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(settings.timeout):
@@ -222,7 +224,7 @@ async def read_body(receive: Receive, headers: Mapping[str, str], settings: Prox
                     raise ClientGone
                 body += message.get("body", b"")
                 if len(body) > most:
-                    raise _too_large(most)
+                    raise too_large
                 if not message.get("more_body", False):
                     return bytes(body)
     except TimeoutError:
@@ -240,12 +242,6 @@ async def read_json(request: Request, settings: ProxySettings) -> tuple[dict[str
     if not isinstance(given, dict):
         raise RequestRefused("a request must be a JSON object", "json")
     return given, len(body)
-
-
-def _too_large(most: int) -> RequestRefused:
-    return RequestRefused(
-        f"a request's body may have at most {most} bytes; nothing was sent", "size", 413
-    )
 
 
 async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:

@@ -155,9 +155,8 @@ class Collector:
             from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
             from opentelemetry.sdk.resources import Resource
         except ImportError as error:
-            raise ValueError(
-                f'[audit] otlp needs {error.name}: pip install "dp-sanitizer[otel]"'
-            ) from None
+            told = f'[audit] otlp needs {error.name}: pip install "dp-sanitizer[otel]"'
+            raise ValueError(told) from None
         self._provider = LoggerProvider(Resource.create({"service.name": "sanitizer"}))
         processor = BatchLogRecordProcessor(
             OTLPLogExporter(endpoint=url, timeout=EXPORT_SECONDS),

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from math import ceil, comb, floor, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +41,7 @@ from sanitizer.text.words import WORD_KINDS, word_spans
 from sanitizer.urls import is_loopback
 
 Json = dict[str, Any]
+Drawing = tuple[str, float]  # a mechanism's name and its epsilon
 
 PAGE = Path(__file__).parent / "page"
 _TYPES = {".html": "text/html", ".js": "text/javascript"}
@@ -189,9 +191,8 @@ class PageSanitizers:
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._first = sanitizer.derive(vault=MemoryVault(max_messages=MAX_REMEMBERED))
-        self._drawing: LastUsed[tuple[str, float], tuple[Sanitizer, RiskMeter]]
-        self._drawing = LastUsed(MAX_SETTINGS)
-        self._class_meters: LastUsed[tuple[str, float], ClassMeter] = LastUsed(MAX_SETTINGS)
+        self._drawing: LastUsed[Drawing, tuple[Sanitizer, RiskMeter]] = LastUsed(MAX_SETTINGS)
+        self._class_meters: LastUsed[Drawing, ClassMeter] = LastUsed(MAX_SETTINGS)
         self._charged: LastUsed[str, Sanitizer] = LastUsed(MAX_CONVERSATIONS)
         self.corrections = self._first.corrections
 
@@ -337,10 +338,8 @@ class PageApi:
         upstream: Upstream,
     ) -> None:
         self._sanitizers = PageSanitizers(sanitizer)
-        self._settings = settings
-        self._conversations = conversations
-        self._metrics = metrics
-        self._upstream = upstream
+        self._settings, self._metrics = settings, metrics
+        self._conversations, self._upstream = conversations, upstream
         self._shown: LastUsed[str, Shown] = LastUsed(MAX_CONVERSATIONS)
         self._steps: dict[str, list[int]] = {}  # done, and of how many
         # One thread: previews wait for each other, and the API never waits for them. A preview
@@ -372,14 +371,13 @@ class PageApi:
     async def state(self, request: Request) -> Response:
         """Answer with what the page showed before it was loaded again."""
         conversation = self._conversations.name(request.state.headers)
-        shown = self._of(conversation)
-        left = [
-            {"at": at, "text": each.text, "record": each.record.as_dict()}
-            for at, each in shown.left
-        ]
 
         def told() -> Json:
+            shown = self._of(conversation)
             wish = asdict(shown.wish) if shown.wish else None
+            left = [
+                {"at": at, "text": s.text, "record": s.record.as_dict()} for at, s in shown.left
+            ]
             return {"wish": wish, "left": left, "turns": self._turns(conversation)}
 
         return await answered(self._restorers.run(0, told), request)
@@ -416,13 +414,12 @@ class PageApi:
         turn = given.get("turn", len(own.turns))
         fits = type(turn) is int and 0 <= turn <= len(own.turns)
         _require(fits, "turn must be the number of a turn")
+        release = partial(self._released, conversation, wish, charged=True)
 
         async def sent() -> Json:
             await api.models()
             before = own.turns[:turn]
-            result, shown = await self._workers.run(
-                0, lambda: self._released(conversation, wish, True)
-            )
+            result, shown = await self._workers.run(0, release)
             texts = [each for t in before for each in (t.result.text + t.note, t.answer)]
             try:
                 said, failed = await api.answer(wish.model, [*texts, shown["text"] + shown["note"]])

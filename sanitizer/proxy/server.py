@@ -146,18 +146,6 @@ def run(
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests under way then have half a minute to end.
 
-    >>> import signal
-    >>> from sanitizer import Sanitizer
-    >>> from sanitizer.proxy.access import ProxySettings
-    >>> from sanitizer.proxy.server import create_app
-    >>> settings = ProxySettings("https://api.openai.com/v1")
-    >>> app = create_app(Sanitizer(policy="identifiers"), settings)
-    >>> def announce(url: str) -> None:
-    ...     print(url.rpartition(":")[0])
-    ...     signal.raise_signal(signal.SIGTERM)  # ends this example
-    >>> run(app, Listener(port=0), announce)
-    http://127.0.0.1
-
     Args:
         announce: called with the URL once it can be reached.
         reload: called in a thread of its own at SIGHUP.

@@ -190,8 +190,7 @@ class Conversations:
     ) -> Preview:
         """Return what a POST request would send; no conversation begins or changes by it.
 
-        Raises:
-            SanitizerError: as `Filter.preview`.
+        Raises SanitizerError, as `Filter.preview`.
         """
         chat = self._reader.read("POST", path, headers, body, most).chat
         name = holder.plain
@@ -214,8 +213,7 @@ class Conversations:
         Args:
             most: bytes of the body, decompressed, if fewer than the filter's.
 
-        Raises:
-            SanitizerError: as `Filter.request`; LedgerError.
+        Raises SanitizerError, as `Filter.request`, or LedgerError.
         """
         read = self._reader.read(method, path, headers, body, most)
         chat = read.chat
@@ -274,8 +272,8 @@ class Conversations:
         So an API is told nothing by chats that it made alike, or by a table that is gone.
         """
         turns = chat.turns[: chat.n_known]
-        said = [(turn,) for turn in turns[-MAX_LOOKED_UP:] if turn.who == "assistant"]
-        for known in ([turns], said):
+        answers = [(turn,) for turn in turns[-MAX_LOOKED_UP:] if turn.who == "assistant"]
+        for known in ([turns], answers):
             keys = dict.fromkeys(self._digest(holder, "turns", *each) for each in known)
             if found := [each.text for each in map(self._vault.get, keys) if each is not None]:
                 return list(dict.fromkeys(found))

@@ -116,21 +116,17 @@ class Tenants:
         settings: ProxySettings,
         sanitizer: Callable[[Tenant, Vault, Budgets], Sanitizer],
     ) -> None:
-        self._path = path
-        self._settings = settings
+        self._path, self._settings = path, settings
         self._kept: LastUsed[str, tuple[Sanitizer, Filter]] = LastUsed(MAX_CONVERSATIONS)
         self._upstreams: dict[tuple[ProxySettings, frozenset[str]], Upstream] = {}
         configuration = Configuration.load(path)
         self._place = configuration.storage
         self._store = PostgresStore(**asdict(self._place)) if self._place else None
         try:
-            self.ledger: Budgets = (
-                MemoryLedger() if self._store is None else PostgresLedger(self._store)
-            )
-            first = configuration.tenants[0]
-            vault = MemoryVault() if self._store is None else PostgresVault(self._store)
-            self._base = sanitizer(first, vault, self.ledger)
-            self._audit_to = (configuration.audit, configuration.otlp)
+            self.ledger: Budgets = PostgresLedger(self._store) if self._store else MemoryLedger()
+            vault: Vault = PostgresVault(self._store) if self._store else MemoryVault()
+            self._base = sanitizer(configuration.tenants[0], vault, self.ledger)
+            self._audit_to = configuration.audit, configuration.otlp
             copy = Collector(configuration.otlp) if configuration.otlp else None
             self.audit = AuditLog(configuration.audit, self._store, copy=copy)
             self._served = self._all(configuration)
