@@ -546,10 +546,10 @@ def _indented(text: str, columns: int, indent: str = "   ") -> str:
     """Return a text wrapped to a width, terminal colours not counted."""
     lines, line, n_shown = [], indent, len(indent)
     for word in re.findall(r"\S+\s*|\s+", text):
-        n_word = len(re.sub("\x1b\\[[0-9]*m", "", word).rstrip())
+        n_word = len(click.unstyle(word).rstrip())
         if n_shown + n_word > columns and n_shown > len(indent):
             lines.append(line.rstrip())
             line, n_shown = indent, len(indent)
         line += word
-        n_shown += len(re.sub("\x1b\\[[0-9]*m", "", word))
+        n_shown += len(click.unstyle(word))
     return "\n".join([*lines, line.rstrip()])
