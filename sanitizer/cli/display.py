@@ -62,11 +62,10 @@ def before_after(
         names: of the files that the texts are from, shown above them.
     """
     pairs = [marked(*pair) for pair in zip(originals, results, strict=False)]
-    heads = [f"{safe(name)}:\n" for name in names] or [""] * len(pairs)
-    return "\n\n".join(
-        f"{head}before  {before}\nafter   {after}"
-        for head, (before, after) in zip(heads, pairs, strict=False)
-    )
+    shown = [f"before  {before}\nafter   {after}" for before, after in pairs]
+    if names:
+        shown = [f"{safe(n)}:\n{each}" for n, each in zip(names, shown, strict=False)]
+    return "\n\n".join(shown)
 
 
 def in_short(results: Sequence[SanitizedText]) -> str:

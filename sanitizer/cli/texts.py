@@ -409,8 +409,7 @@ def _warn(results: Sequence[SanitizedText], sanitizer: Sanitizer) -> None:
 
     If the API is to be told to write formulas, no hint has to offer them.
     """
-    n_facts = sum(len(result.warnings) for result in results)
-    if n_facts:
+    if n_facts := sum(len(result.warnings) for result in results):
         what = "phrase seems to tell" if n_facts == 1 else "phrases seem to tell"
         message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
         click.echo(f"sanitizer: warning: {message}", err=True)

@@ -89,10 +89,8 @@ class ProxySettings:
         for url in (self.upstream, *(url for _, url in self.mounts)):
             check_base_url("upstream", url)
             if endpoint_of(urlsplit(url).path.rstrip("/")) != "other":
-                raise ValueError(
-                    "upstream must be the base URL, which ends before the endpoint, "
-                    "as in https://api.openai.com/v1"
-                )
+                told = "which ends before the endpoint, as in https://api.openai.com/v1"
+                raise ValueError(f"upstream must be the base URL, {told}")
         for name in ("key", "token"):
             value = getattr(self, name)
             if value is not None and not re.fullmatch(r"[!-~]+", value):

@@ -382,11 +382,10 @@ class Api:
         begun = await there.send(call.method, call.url, headers, body)
         self.metrics.times["upstream"].observe(perf_counter() - asked)
         try:
-            streams = (
-                exchange.streams and begun.status < 300 and exchange.is_stream(begun.content_type)
-            )
+            streams = exchange.streams and exchange.is_stream(begun.content_type)
+            give = self._stream if streams and begun.status < 300 else self._whole
             recorded = [*record_headers(exchange.record), (HEADER.encode(), name.encode())]
-            await (self._stream if streams else self._whole)(call, exchange, begun, recorded)
+            await give(call, exchange, begun, recorded)
         finally:
             begun.close()
         self.metrics.times["request"].observe(perf_counter() - begin)
@@ -394,13 +393,13 @@ class Api:
     async def _preview(self, call: Call) -> None:
         """Answer with what the request would send; nothing is sent, charged or kept."""
 
-        def look() -> bytes:
-            seen = call.caller.conversations.preview(
-                call.caller.holder, call.path, call.headers, call.body, self.settings.max_body
-            )
-            return json.dumps(seen.as_dict()).encode()
+        caller, most = call.caller, self.settings.max_body
+        asked = (caller.holder, call.path, call.headers, call.body, most)
 
-        body = await self.workers.run(len(call.body), look, call.caller.holder.owner)
+        def look() -> bytes:
+            return json.dumps(caller.conversations.preview(*asked).as_dict()).encode()
+
+        body = await self.workers.run(len(call.body), look, caller.holder.owner)
         await answer(call.send, 200, body, [*JSON, (b"cache-control", b"no-store")])
 
     def _filtered(self, call: Call) -> tuple[str, Exchange]:
