@@ -25,7 +25,7 @@ MAX_FILES_IN_A_PACKAGE = 14
 MAX_LINES = {
     "answers": 3_810,
     "bulk": 2_300,
-    "cli": 3_290,
+    "cli": 3_280,
     "clients": 1_350,
     "corrections": 500,
     "detect": 1_940,

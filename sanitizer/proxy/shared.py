@@ -80,13 +80,13 @@ class LastUsed(Generic[Key, Value]):
                 del self._kept[key]
 
 
-def conversation_in(headers: Mapping[str, str]) -> str | None:
-    """Return the name in the header `sanitizer-conversation`; refuse one that cannot be a name."""
+def conversation_in(headers: Mapping[str, str]) -> str:
+    """Return the name in the header `sanitizer-conversation` or ""; refuse what cannot be one."""
     wanted = headers.get(HEADER)
     if wanted is not None and not _NAME.fullmatch(wanted):
         told = f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -"
         raise RequestRefused(told, "conversation")
-    return wanted
+    return wanted or ""
 
 
 class Holder(NamedTuple):
@@ -159,7 +159,7 @@ class Conversations:
         Raises:
             RequestRefused: the header `sanitizer-conversation` holds no name.
         """
-        wanted = conversation_in(headers) or ""
+        wanted = conversation_in(headers)
         secrets = [headers.get("authorization", ""), headers.get("api-key", "")]
         secrets += [headers[name] for name in KEY_HEADERS[2:] if name in headers]
         if not any(secrets):

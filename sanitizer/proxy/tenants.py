@@ -160,7 +160,7 @@ class Tenants:
         if chosen not in tenant.upstreams:
             raise RequestRefused(f"{UPSTREAM} must name one that you may ask", "upstream")
         shown = " ".join(map(digest_of, _keys(headers))) or str(certificate)
-        holder = Holder(tenant.name, shown, conversation_in(headers) or "")
+        holder = Holder(tenant.name, shown, conversation_in(headers))
         who = {"tenant": tenant.name, "policy": tenant.policy.name, "upstream": chosen}
         return Caller(who, holder, served.upstreams[chosen], served.conversations)
 
