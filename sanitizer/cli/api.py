@@ -92,10 +92,7 @@ PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 @option("--allow-origin", "a web page that may use the proxy", "ORIGIN", multiple=True)
 @option("--max-body", "of a request (default 10000000)", "BYTES", default=10_000_000)
 @option(
-    "--max-connections",
-    "requests at once (default 1000); twice as many open",
-    "N",
-    default=1000,
+    "--max-connections", "requests at once (default 1000); twice as many open", "N", default=1000
 )
 @option("--timeout", "of silence (default 600)", "SECONDS", default=600.0)
 @option("--idle", "without a request end a conversation (default 72)", "HOURS", default=72.0)
@@ -173,30 +170,23 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
         stores: dict[str, Any] = {"vault": vault, "ledger": ledger}
         return build_sanitizer(own, conversation="default", threads=threads, **stores)
 
-    def serve_one(sock: socket | None, announce: Callable[[str], None]) -> None:
+    def work(ready: Callable[[], object], sock: socket | None = None) -> None:
+        def announce(url: str) -> None:
+            ready()
+            click.echo(f"sanitizer: {url} -> tenants of {config}", err=True)
+
         tenants = Tenants(config, settings, sanitizer_of)
-        if workers > 1 and not tenants.may_block:
+        if workers > 1 and tenants.n_waiting is None:
             raise ValueError("--workers needs [storage]: each would have its own budget")
         tenants.load()
         run(create_app(tenants, settings), listener, announce, tenants.reload, sock)
 
-    def announce(url: str) -> None:
-        click.echo(f"sanitizer: {url} -> tenants of {config}", err=True)
-
     if workers == 1:
-        serve_one(None, announce)
+        work(lambda: None)
         return
     read_lists(config)
-
-    def work(ready: Callable[[], object]) -> None:
-        def serving(url: str) -> None:
-            ready()
-            announce(url)
-
-        serve_one(sock, serving)
-
     with listener.open() as sock:
-        run_workers(workers, work)
+        run_workers(workers, partial(work, sock=sock))
 
 
 def read_lists(config: Path) -> None:
@@ -382,7 +372,6 @@ class Chat:
     def __init__(self, sanitizer: Sanitizer, api: ChatConnection, reveal: bool) -> None:
         self._sanitizer, self._api, self._reveal = sanitizer, api, reveal
         self._history: list[dict[str, str]] = []
-        self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self._explained = ""
         self._told: set[str] = set()
 
@@ -411,7 +400,7 @@ class Chat:
     def _answer(self, line: str) -> None:
         result = self._sanitizer.sanitize(line)
         if self._reveal:
-            before, after = marked(line, result, self._colour)
+            before, after = marked(line, result)
             _say(f"said: {before}\nsent: {after}")
         else:
             _say(f"sent: {safe(result.text)}")

@@ -68,10 +68,7 @@ if TYPE_CHECKING:
 )
 @option("--workers", "default: one for each core", "N", type=int)
 @option(
-    "--budget",
-    "most epsilon of one unit; of one row without --unit-column",
-    "EPSILON",
-    type=float,
+    "--budget", "most epsilon of one unit; of one row without --unit-column", "EPSILON", type=float
 )
 @ledger_option
 @file_option(

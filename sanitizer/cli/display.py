@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(lambda m: f"\\x{ord(m.group()):02x}", text)
 
 
-def page(lines: Iterable[str]) -> str:
+def page(*lines: str) -> str:
     """Return paragraphs wrapped to the terminal, one below the other."""
     parts = (part for line in lines for part in line.split("\n"))
     return "\n".join(textwrap.fill(part, width(), subsequent_indent="  ") for part in parts)
@@ -52,24 +53,19 @@ def page(lines: Iterable[str]) -> str:
 
 
 def before_after(
-    originals: Sequence[str],
-    results: Sequence[SanitizedText],
-    colour: bool,
-    names: Sequence[str] = (),
+    originals: Sequence[str], results: Sequence[SanitizedText], names: Sequence[str] = ()
 ) -> str:
     """Return originals and sanitized texts with what was replaced marked.
 
     Args:
         originals: the texts that went in; there may be more than results after a refusal.
-        colour: mark with terminal colours; otherwise with [brackets].
         names: of the files that the texts are from, shown above them.
     """
-    pairs = [marked(*pair, colour) for pair in zip(originals, results, strict=False)]
-    heads = [f"{safe(name)}:\n" for name in names] or [""] * len(pairs)
-    return "\n\n".join(
-        f"{head}before  {before}\nafter   {after}"
-        for head, (before, after) in zip(heads, pairs, strict=False)
-    )
+    pairs = [marked(*pair) for pair in zip(originals, results, strict=False)]
+    shown = [f"before  {before}\nafter   {after}" for before, after in pairs]
+    if names:
+        shown = [f"{safe(n)}:\n{each}" for n, each in zip(names, shown, strict=False)]
+    return "\n\n".join(shown)
 
 
 def in_short(results: Sequence[SanitizedText]) -> str:
@@ -90,7 +86,7 @@ def in_short(results: Sequence[SanitizedText]) -> str:
         cost = f"epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in all"
     cost += ", certified" if record.certified else ", NOT certified"
     together = f"{len(results)} texts together: " if len(results) > 1 else ""
-    return page([f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)"])
+    return page(f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)")
 
 
 def _things_of(results: Sequence[SanitizedText]) -> set[tuple[str, str]]:
@@ -135,12 +131,10 @@ def describe(record: Record, n_texts: int = 1) -> str:
     else:
         claim = _claim(record)
     return page(
-        [
-            *([f"{n_texts} texts together:"] if n_texts > 1 else []),
-            *claim,
-            f"public: {record.public}",
-            f"not protected: {record.not_protected}",
-        ]
+        *([f"{n_texts} texts together:"] if n_texts > 1 else []),
+        *claim,
+        f"public: {record.public}",
+        f"not protected: {record.not_protected}",
     )
 
 
@@ -162,12 +156,9 @@ def _things(record: Record) -> list[str]:
 
 
 def _claim(record: Record) -> list[str]:
-    strength = f"epsilon {record.epsilon_per_unit:g} per private word"
-    if record.certified:
-        strength += ", certified"
-    else:
-        claim = f"; the paper claims {record.claimed_epsilon:.2f}" if record.claimed_epsilon else ""
-        strength += f" (nominal), NOT certified{claim}"
+    claim = f"; the paper claims {record.claimed_epsilon:.2f}" if record.claimed_epsilon else ""
+    sure = ", certified" if record.certified else f" (nominal), NOT certified{claim}"
+    strength = f"epsilon {record.epsilon_per_unit:g} per private word{sure}"
     delta = f" at delta {record.delta:g}" if record.delta else ""
     less = ""  # the bound at a small delta, where it is smaller than the plain sum
     if record.certified and record.epsilon_at_delta < record.epsilon_total:
@@ -185,25 +176,25 @@ def _claim(record: Record) -> list[str]:
     return lines
 
 
-def marked(original: str, result: SanitizedText, colour: bool) -> tuple[str, str]:
+def marked(original: str, result: SanitizedText) -> tuple[str, str]:
     """Return original and sanitized text with what was replaced marked.
 
-    Positions in the original follow from the lengths of what was replaced.
+    On a terminal it is in colour, elsewhere in [brackets]. Positions in the original follow from
+    the lengths of what was replaced.
     """
-    before: list[str] = []
-    after: list[str] = []
-    at_old, at_new = 0, 0
+    before, after, at_old, at_new = [], [], 0, 0
     for each in result.replacements:
         between = result.text[at_new : each.start]
-        before += [safe(between), _mark(safe(each.original), colour, "31")]
-        after += [safe(between), _mark(safe(each.replacement), colour, "32")]
+        before += [safe(between), _mark(safe(each.original), "31")]
+        after += [safe(between), _mark(safe(each.replacement), "32")]
         at_new = each.end
         at_old += len(between) + len(each.original)
     return "".join(before) + safe(original[at_old:]), "".join(after) + safe(result.text[at_new:])
 
 
-def _mark(text: str, colour: bool, code: str) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if colour else f"[{text}]"
+def _mark(text: str, code: str) -> str:
+    is_coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    return f"\x1b[{code}m{text}\x1b[0m" if is_coloured else f"[{text}]"
 
 
 # ---- audit, attacks, advice ----
@@ -213,20 +204,13 @@ def describe_audit(report: AuditReport) -> str:
     """Return an audit in a few lines."""
     read = "all" if report.complete else "a sample of"
     first, second = report.worst_inputs
-    rows = [
-        ("nominal", f"{report.nominal:.6g}"),
-        ("claimed", "-" if report.claimed is None else f"{report.claimed:.6g}"),
-        ("certified", "-" if report.certified is None else f"{report.certified:.6g}"),
-        ("exact", f"{report.exact:.9g}"),
-    ]
-    lines = [
-        f"{report.mechanism} {report.variant}: {read} {report.n_inputs:,} inputs, "
-        f"{report.n_outputs:,} outputs"
-    ]
-    lines += [f"  epsilon {name:10} {value}" for name, value in rows]
-    lines.append(
-        f'  told apart best: "{first}" and "{second}", by the output "{report.worst_output}"'
-    )
+    sizes = f"{report.n_inputs:,} inputs, {report.n_outputs:,} outputs"
+    lines = [f"{report.mechanism} {report.variant}: {read} {sizes}"]
+    for name, digits in (("nominal", 6), ("claimed", 6), ("certified", 6), ("exact", 9)):
+        value = getattr(report, name)
+        lines.append(f"  epsilon {name:10} {'-' if value is None else f'{value:.{digits}g}'}")
+    best = f'"{first}" and "{second}", by the output "{report.worst_output}"'
+    lines.append(f"  told apart best: {best}")
     if not report.complete:
         lines.append("  over a sample the exact value is a lower bound")
     return "\n".join(lines)
@@ -246,33 +230,31 @@ def attack_text(report: AttackReport) -> str:
         "word kept (N_t)": report.retention,
     }
     return page(
-        [
-            f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
-            f"policy {report.policy}",
-            f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
-            f"{report.n_unmeasured} have no vector. The best guess weighs "
-            f"{found.n_candidates:.0f} words, the original among them. In brackets: "
-            "95 % intervals over the draws.",
-            "",
-            *(f"{name:<28}{_rate(rate)}" for name, rate in rates.items()),
-            f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
-            "",
-            f"{'best guess, one output':<28}{_rate(found.success)}{_bound(found.success_ceiling)}",
-            f"{'  from the context alone':<28}{found.context_alone:8.2%}",
-            f"{'belief in the original':<28}{found.belief:8.2%}  before the output "
-            f"{found.prior:.2%}{_bound(found.belief_ceiling)}",
-            "no ceiling: the epsilon of this variant is not a theorem"
-            if found.success_ceiling is None
-            else "(the ceiling of the best guess is for words as likely as the model says; "
-            "that of belief for any)",
-            "",
-            f"{'best guess, sent again':<28}{'drawn anew':>25}{'with the memory':>25}",
-            *(
-                f"{f'  {each.sends} times':<28}{_rate(each.fresh):>25}{_rate(each.remembered):>25}"
-                for each in report.repeated
-            ),
-            f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
-        ]
+        f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
+        f"policy {report.policy}",
+        f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
+        f"{report.n_unmeasured} have no vector. The best guess weighs "
+        f"{found.n_candidates:.0f} words, the original among them. In brackets: "
+        "95 % intervals over the draws.",
+        "",
+        *(f"{name:<28}{_rate(rate)}" for name, rate in rates.items()),
+        f"{'distinct outputs (S_t)':<28}{report.mapping_size:8.1f} of {report.n_trials}",
+        "",
+        f"{'best guess, one output':<28}{_rate(found.success)}{_bound(found.success_ceiling)}",
+        f"{'  from the context alone':<28}{found.context_alone:8.2%}",
+        f"{'belief in the original':<28}{found.belief:8.2%}  before the output "
+        f"{found.prior:.2%}{_bound(found.belief_ceiling)}",
+        "no ceiling: the epsilon of this variant is not a theorem"
+        if found.success_ceiling is None
+        else "(the ceiling of the best guess is for words as likely as the model says; "
+        "that of belief for any)",
+        "",
+        f"{'best guess, sent again':<28}{'drawn anew':>25}{'with the memory':>25}",
+        *(
+            f"{f'  {each.sends} times':<28}{_rate(each.fresh):>25}{_rate(each.remembered):>25}"
+            for each in report.repeated
+        ),
+        f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
     )
 
 
@@ -280,16 +262,14 @@ def advice_text(advice: Advice) -> str:
     """Return advice in lines: choice, table, samples."""
     verdict = f"At most {advice.risk:.1%} per word: {_named(advice.choice)} keeps the most meaning."
     if not advice.met:
-        verdict = (
-            f"No setting keeps every figure within {advice.risk:.1%}. "
-            f"The safest is {_named(advice.choice)}."
-        )
+        verdict = f"No setting keeps every figure within {advice.risk:.1%}. "
+        verdict += f"The safest is {_named(advice.choice)}."
     prior = (
         f"Before any output is seen the original has probability {advice.prior:.2%} on average and "
         f"{advice.worst_prior:.1%} at most; the context alone gives away "
         f"{advice.context_alone:.1%} of the words."
     )
-    lines = [
+    return page(
         verdict,
         prior,
         f"{advice.n_measured} of {advice.n_words} private words measured.",
@@ -304,8 +284,7 @@ def advice_text(advice: Advice) -> str:
         "",
         *(f"sample: {safe(sample)}" for sample in advice.samples),
         advice.note,
-    ]
-    return page(lines)
+    )
 
 
 def class_advice_text(advice: ClassAdvice) -> str:
@@ -320,25 +299,21 @@ def class_advice_text(advice: ClassAdvice) -> str:
         for row in advice.table
     ]
     linked = "" if advice.n_linked == 1 else f", of {advice.n_linked} things that tell each other"
-    together = (
-        "No class can be drawn."
-        if advice.epsilon is None
-        else f"All in one: Cape(epsilon={advice.epsilon:g})"
-        + (f", and to the vault: {', '.join(advice.vault)}." if advice.vault else ".")
-    )
+    together = "No class can be drawn."
+    if advice.epsilon is not None:
+        vault = f", and to the vault: {', '.join(advice.vault)}" if advice.vault else ""
+        together = f"All in one: Cape(epsilon={advice.epsilon:g}){vault}."
     return page(
-        [
-            f"At most {advice.risk:.1%} for the best guess at one thing{linked}:",
-            *best,
-            together,
-            "",
-            f"  {'class':<12}{'epsilon':>8}{'guess':>9}{'blind':>9}{'meaning':>9}",
-            *rows,
-            "",
-            "guess: how often the best guess is right, exactly, by who knows the mechanism and "
-            "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
-            "seen; meaning: expected cosine. What public words tell is not in these figures.",
-        ]
+        f"At most {advice.risk:.1%} for the best guess at one thing{linked}:",
+        *best,
+        together,
+        "",
+        f"  {'class':<12}{'epsilon':>8}{'guess':>9}{'blind':>9}{'meaning':>9}",
+        *rows,
+        "",
+        "guess: how often the best guess is right, exactly, by who knows the mechanism and "
+        "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
+        "seen; meaning: expected cosine. What public words tell is not in these figures.",
     )
 
 
@@ -396,17 +371,15 @@ def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
     if not record.certified:
         strength = f"NOT certified, no bound is known at delta {record.delta:g}"
     return page(
-        [
-            f"{record.method} {record.variant}: {strength}{claim}",
-            *([f"NOTE: {record.note}"] if record.note else []),
-            *([f"why not certified: {record.reason}"] if record.reason else []),
-            f"{record.n_references} references read for each text, "
-            f"{record.n_charged} tokens paid for, drawn: {n_tokens}",
-            f"protected: {record.unit}",
-            f"compared: {record.relation}",
-            f"public: {record.public}",
-            f"not protected: {record.not_protected}",
-        ]
+        f"{record.method} {record.variant}: {strength}{claim}",
+        *([f"NOTE: {record.note}"] if record.note else []),
+        *([f"why not certified: {record.reason}"] if record.reason else []),
+        f"{record.n_references} references read for each text, "
+        f"{record.n_charged} tokens paid for, drawn: {n_tokens}",
+        f"protected: {record.unit}",
+        f"compared: {record.relation}",
+        f"public: {record.public}",
+        f"not protected: {record.not_protected}",
     )
 
 

@@ -180,9 +180,8 @@ def _scope(text: str) -> Scope:
 
 def _balance(ledger: Ledger, scope: str) -> str:
     balance = ledger.balance(_scope(scope))
-    limit = "no limit"
-    if balance.limit is not None:
-        limit = f"{balance.left:g} of {balance.limit:g} left"
+    limited = balance.limit is not None
+    limit = f"{balance.left:g} of {balance.limit:g} left" if limited else "no limit"
     return f"{scope}: {limit}, {balance.spent:g} spent, {balance.reserved:g} reserved"
 
 
@@ -213,9 +212,7 @@ def models(action: str | None, name: str | None, wheel: Path | None, as_json: bo
         manifest = Manifest.read(folder)
         manifest.verify()
         path = manifest.weights
-        fetched = None
-        if path is not None:
-            fetched = path.exists() and manifest.verify_weights() == path
+        fetched = None if path is None else path.exists() and manifest.verify_weights() == path
         if as_json:
             facts: dict[str, object] = {"name": folder.name, "sha256": manifest.sha256}
             facts |= {} if fetched is None else {"fetched": fetched}
@@ -250,9 +247,7 @@ def _in_words(figures: Mapping[str, object]) -> str:
 
 
 @command(
-    "list the kinds of identifiers that are found",
-    "sanitizer kinds",
-    "sanitizer kinds iban --json",
+    "list the kinds of identifiers that are found", "sanitizer kinds", "sanitizer kinds iban --json"
 )
 @click.argument("name", metavar="[NAME]", required=False)
 @policy_option

@@ -105,9 +105,7 @@ _mechanism_options = together(
     ),
     option("--epsilon", "per private word, in nats (default: cape 5, dyntext 10)", type=float),
     choice(
-        "--backbone",
-        "what scores the context: causal reads the left side (cape)",
-        "masked causal",
+        "--backbone", "what scores the context: causal reads the left side (cape)", "masked causal"
     ),
     choice("--profile", "shape of the weights (cape)", "staircase geometric prior medoids"),
     option("--steps n_steps", "groups of words drawn in turn (cape)", "N", type=int),
@@ -251,9 +249,8 @@ def secret(option: str, name: str | None) -> str | None:
             is not shown.
     """
     if name is not None and not os.environ.get(name):
-        raise ValueError(
-            f"{option} must name a variable of the environment that is set; the one given is not"
-        )
+        told = "must name a variable of the environment that is set; the one given is not"
+        raise ValueError(f"{option} {told}")
     return None if name is None else os.environ[name]
 
 

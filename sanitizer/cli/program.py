@@ -27,6 +27,7 @@ from sanitizer.cli.options import (
     STANDARD_OUTPUT,
     TextCommand,
     examples,
+    flag,
     is_file_name,
 )
 from sanitizer.cli.run import run
@@ -183,15 +184,6 @@ def _one_of(names: Iterable[str]) -> str:
     return f"choose from {', '.join(names)}"
 
 
-def _show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted:
-        return
-    from sanitizer import __version__
-
-    click.echo(f"sanitizer {__version__}")
-    context.exit()
-
-
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Texts and files": (demo, sanitize, restore),
     "APIs and the programs that use them": (run, serve, chat),
@@ -246,17 +238,15 @@ class Program(click.Group):
         "sanitizer run -- python my_script.py",
     ),
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_version,
-    help="Show the version and exit.",
-)
+@flag("--version", "Show the version and exit.")
 @click.pass_context
-def program(context: click.Context) -> None:
+def program(context: click.Context, version: bool) -> None:
     """Make prompts private on this machine, before any API call."""
+    if version:
+        from sanitizer import __version__
+
+        click.echo(f"sanitizer {__version__}")
+        context.exit()
     if context.invoked_subcommand is None:
         # Not on standard output, which a pipe may carry on to where a private text is expected.
         click.echo(context.get_help(), err=True)

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from itertools import chain, islice
@@ -56,9 +56,7 @@ _input_options = together(
     click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1),
     file_option("-f --file files", "read this UTF-8 file", multiple=True),
     file_option(
-        "-o --output",
-        "write here, in the format of the input; of several files: a folder",
-        "PATH",
+        "-o --output", "write here, in the format of the input; of several files: a folder", "PATH"
     ),
 )
 
@@ -105,9 +103,8 @@ def sources(
             raise ValueError("--output must not be the input itself")
         if each.document is not None and place.suffix.lower() != each.document.suffix:
             name = place.name if is_file_name(place.name) else "--output"
-            raise ValueError(
-                f"{name}: must end in {each.document.suffix}, the format that is written"
-            )
+            told = f"must end in {each.document.suffix}, the format that is written"
+            raise ValueError(f"{name}: {told}")
         found.append(each._replace(place=place))
     if len({each.place for each in found}) < len(found):
         raise ValueError("several files have one name; write them one by one")
@@ -126,7 +123,8 @@ def _read_all(
     """
     from sanitizer.documents.files import is_document
 
-    paths = [Path(each) for each in arguments if _is(Path.is_file, each)]
+    # Of what is too long for a name, or holds a zero byte, `os.path` says that it is none.
+    paths = [Path(each) for each in arguments if each != "-" and os.path.isfile(each)]
     if (files or arguments) and len(paths) == len(arguments):
         return [_read(path, images) for path in (*files, *paths)]
     if files:
@@ -137,20 +135,13 @@ def _read_all(
             raise ValueError(f"{missing[0]}: no such file")
         raise ValueError("several arguments (put the text in quotes: it is one argument)")
     text = arguments[0] if arguments else None
-    if text is not None and os.sep in text and _is(Path.is_dir, text):
+    if text is not None and os.sep in text and os.path.isdir(text):
         raise ValueError("the argument is a folder: name files in it")
     if text is not None and is_file_name(text):
         if must_exist or is_document(Path(text)):
             raise ValueError(f"{text}: no such file")
         click.echo("sanitizer: note: no such file, so the argument is taken as a text", err=True)
     return [Source(None, read_text(text, None))]
-
-
-def _is(kind: Callable[[Path], bool], argument: str) -> bool:
-    try:
-        return argument != "-" and kind(Path(argument))
-    except (OSError, ValueError):  # too long for a name, or with a zero byte
-        return False
 
 
 def _read(path: Path, images: bool) -> Source:
@@ -241,11 +232,12 @@ def sanitize(
         _account(results, reveal, record, output)
     if refusal is not None:
         raise refusal  # whole texts that were released and paid for are printed already
-    if stopped:
-        done = f"{len(results)} of {len(texts)} texts were released, and are printed"
-        said = f"sanitizer: error: interrupted; {done if results else 'nothing was released'}"
-        click.echo(said, err=True)
-    return INTERRUPTED if stopped else 0
+    if not stopped:
+        return 0
+    done = f"{len(results)} of {len(texts)} texts were released, and are printed"
+    said = f"sanitizer: error: interrupted; {done if results else 'nothing was released'}"
+    click.echo(said, err=True)
+    return INTERRUPTED
 
 
 def _of_file(sanitizer: Sanitizer, given: Source) -> Sanitizer:
@@ -343,28 +335,21 @@ def _show(
     lines: bool,
 ) -> None:
     """Print results: as JSON, side by side with the originals for a person, or as they are."""
-    pretty = not as_json and (reveal or sys.stdout.isatty())
-    if not (as_json or lines or pretty):
-        # Files one after the other, as they are, but each on lines of its own.
-        shown = [result.text for result in results]
-        shown[:-1] = [text if text.endswith("\n") else f"{text}\n" for text in shown[:-1]]
-        write("".join(shown), bool(shown) and not inputs[-1].text.endswith("\n"))
-        return
+    has_end = False
     if as_json:
         shown = [json.dumps(result.as_dict(reveal)) for result in results]
-    elif pretty:
+    elif reveal or sys.stdout.isatty():
         from sanitizer.cli.display import before_after
 
         named = len(inputs) > 1 and not lines
         names = [str(each.path or "standard input") for each in inputs] if named else []
-        shown = [before_after(texts, results, _is_coloured(), names)] if results else []
+        shown = [before_after(texts, results, names)] if results else []
     else:
         shown = [result.text for result in results]
-    write("\n".join(shown), bool(shown))
-
-
-def _is_coloured() -> bool:
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        if not lines:  # files one after the other, as they are, but each on lines of its own
+            shown[:-1] = [text.removesuffix("\n") for text in shown[:-1]]
+            has_end = inputs[-1].text.endswith("\n")
+    write("\n".join(shown), bool(shown) and not has_end)
 
 
 def _account(
@@ -388,11 +373,9 @@ def _check_lengths(inputs: Sequence[Source], lines: bool, most: int) -> None:
     for each in inputs:
         longest = max(map(len, texts_of(each.text, lines)))
         if longest > most:
-            name = "the text" if each.path is None else str(each.path)
-            way = "split it" if lines else "split it, or use --lines (each line a text of its own)"
-            raise ValueError(
-                f"{name} has {longest:,} characters, at most {most:,} can be one text: {way}"
-            )
+            told = f"{longest:,} characters, at most {most:,} can be one text: split it"
+            way = "" if lines else ", or use --lines (each line a text of its own)"
+            raise ValueError(f"{each.path or 'the text'} has {told}{way}")
 
 
 def _save(
@@ -426,8 +409,7 @@ def _warn(results: Sequence[SanitizedText], sanitizer: Sanitizer) -> None:
 
     If the API is to be told to write formulas, no hint has to offer them.
     """
-    n_facts = sum(len(result.warnings) for result in results)
-    if n_facts:
+    if n_facts := sum(len(result.warnings) for result in results):
         what = "phrase seems to tell" if n_facts == 1 else "phrases seem to tell"
         message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
         click.echo(f"sanitizer: warning: {message}", err=True)
@@ -453,9 +435,7 @@ def _warn(results: Sequence[SanitizedText], sanitizer: Sanitizer) -> None:
 @_input_options
 @conversation_option
 @file_option(
-    "--vault",
-    f"the vault that sanitize kept the originals in (key in ${VAULT_KEY})",
-    required=True,
+    "--vault", f"the vault that sanitize kept the originals in (key in ${VAULT_KEY})", required=True
 )
 def restore(
     arguments: tuple[str, ...],
@@ -545,7 +525,7 @@ def demo(text: str | None, **setting: Any) -> None:
     text = EXAMPLE if text is None else read_text(text, None)
     result = sanitizer.sanitize(text)
     answer = f"You wrote: {result.text}"
-    before, after = marked(text, result, _is_coloured())
+    before, after = marked(text, result)
     steps = [
         ("1. You write", before),
         ("2. What leaves this machine", after),
@@ -565,10 +545,10 @@ def _indented(text: str, columns: int, indent: str = "   ") -> str:
     """Return a text wrapped to a width, terminal colours not counted."""
     lines, line, n_shown = [], indent, len(indent)
     for word in re.findall(r"\S+\s*|\s+", text):
-        n_word = len(re.sub("\x1b\\[[0-9]*m", "", word).rstrip())
+        n_word = len(click.unstyle(word).rstrip())
         if n_shown + n_word > columns and n_shown > len(indent):
             lines.append(line.rstrip())
             line, n_shown = indent, len(indent)
         line += word
-        n_shown += len(re.sub("\x1b\\[[0-9]*m", "", word))
+        n_shown += len(click.unstyle(word))
     return "\n".join([*lines, line.rstrip()])

@@ -14,9 +14,5 @@ if TYPE_CHECKING:
     from sanitizer.proxy.server import serving as serving
 else:
     __getattr__, __dir__, __all__ = lazy_door(
-        __name__,
-        {
-            "proxy.access": "ProxySettings",
-            "proxy.server": "create_app serving",
-        },
+        __name__, {"proxy.access": "ProxySettings", "proxy.server": "create_app serving"}
     )

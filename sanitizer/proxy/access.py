@@ -25,6 +25,9 @@ MIN_TOKEN = 16
 TOKEN = "sanitizer-token"  # noqa: S105  the header's name
 KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 """Headers in which clients send the key of an API; the first holds it after "Bearer"."""
+TRACES = ("traceparent", "tracestate")
+TRACE_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+"""Form of the first of them; the group is the trace."""
 IDLE_HOURS = 72.0
 """After so many hours without a request a conversation ends: a weekend is shorter."""
 FREE_PATHS = frozenset({"/healthz", "/readyz"})
@@ -86,18 +89,14 @@ class ProxySettings:
         for url in (self.upstream, *(url for _, url in self.mounts)):
             check_base_url("upstream", url)
             if endpoint_of(urlsplit(url).path.rstrip("/")) != "other":
-                raise ValueError(
-                    "upstream must be the base URL, which ends before the endpoint, "
-                    "as in https://api.openai.com/v1"
-                )
+                told = "which ends before the endpoint, as in https://api.openai.com/v1"
+                raise ValueError(f"upstream must be the base URL, {told}")
         for name in ("key", "token"):
             value = getattr(self, name)
             if value is not None and not re.fullmatch(r"[!-~]+", value):
                 raise ValueError(f"{name} must be visible ASCII without spaces, and not empty")
-        if self.token is not None and len(self.token) < MIN_TOKEN:
-            raise ValueError(
-                f"token must have at least {MIN_TOKEN} characters, got {len(self.token)}"
-            )
+        if self.token is not None and (n := len(self.token)) < MIN_TOKEN:
+            raise ValueError(f"token must have at least {MIN_TOKEN} characters, got {n}")
         for origin in self.origins:
             if not re.fullmatch(r"https?://[^/?#@\s]+", origin):
                 raise ValueError(f"allow-origin must be like https://app.example, got {origin!r}")
@@ -137,18 +136,14 @@ class AccessCheck:
     """
 
     def __init__(
-        self,
-        settings: ProxySettings,
-        own: frozenset[str],
-        free: frozenset[str] = FREE_PATHS,
+        self, settings: ProxySettings, own: frozenset[str], free: frozenset[str] = FREE_PATHS
     ) -> None:
-        self.free = free
+        self._own, self._free = own, free
         self._any_host = "*" in settings.hosts
         self._hosts = {url_host(name) for name in (*LOOPBACK_NAMES, *settings.hosts)}
         self._origins = frozenset(settings.origins)
         self._token = settings.token.encode() if settings.token else None
         self._bearer_is_token = settings.key is not None
-        self._own = own
 
     def check(self, scope: Scope, headers: Mapping[str, str]) -> None:
         """Refuse a request that may not be made.
@@ -156,18 +151,16 @@ class AccessCheck:
         Raises:
             RequestRefused: 403 for a foreign host or origin, 401 without the token.
         """
-        if scope["path"] in self.free:
+        if scope["path"] in self._free:
             return
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._any_host and _without_port(host) not in self._hosts:
-            raise RequestRefused(
-                "this Host is not one of the proxy's own names (--allow-host)", "host", 403
-            )
+            told = "this Host is not one of the proxy's own names (--allow-host)"
+            raise RequestRefused(told, "host", 403)
         known = {f"{scope['scheme']}://{host}", *self._origins}
         if _from_another_site(headers) if origin is None else origin not in known:
-            raise RequestRefused(
-                "web pages of other origins may not ask (--allow-origin)", "origin", 403
-            )
+            told = "web pages of other origins may not ask (--allow-origin)"
+            raise RequestRefused(told, "origin", 403)
         if self._token:
             self._check_token(self._token, scope["path"], headers)
 
@@ -195,10 +188,10 @@ class AccessCheck:
 
         Browsers cannot send the token with such a request, so it is answered without one.
         """
-        if scope["method"] != "OPTIONS" or "access-control-request-method" not in headers:
-            return False
         return (
-            headers.get("origin") in self._origins
+            scope["method"] == "OPTIONS"
+            and "access-control-request-method" in headers
+            and headers.get("origin") in self._origins
             and _without_port(headers.get("host", "")) in self._hosts
         )
 
@@ -214,9 +207,8 @@ class AccessCheck:
             given += [headers.get(name, "") for name in ("x-api-key", "x-goog-api-key")]
         # compare_digest takes as long for every wrong token, so it cannot be guessed by the clock.
         if not any(hmac.compare_digest(each.encode("utf-8", "replace"), token) for each in given):
-            raise RequestRefused(
-                f"the proxy's token is missing or wrong (header {TOKEN})", "token", 401
-            )
+            told = f"the proxy's token is missing or wrong (header {TOKEN})"
+            raise RequestRefused(told, "token", 401)
 
 
 def _from_another_site(headers: Mapping[str, str]) -> bool:

@@ -11,6 +11,7 @@ import logging
 import traceback
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -38,13 +39,7 @@ from sanitizer.errors import (
 from sanitizer.proxy.access import Headers, ProxySettings
 from sanitizer.proxy.shared import HEADER, Metrics
 from sanitizer.proxy.tenants import Anyone, Caller, Tenants, shown
-from sanitizer.proxy.upstream import (
-    SILENT,
-    UpstreamAnswer,
-    target,
-    to_client,
-    to_upstream,
-)
+from sanitizer.proxy.upstream import SILENT, UpstreamAnswer, target, to_client, to_upstream
 from sanitizer.proxy.workers import Workers
 from sanitizer.wire.endpoints import endpoint_of, format_of
 from sanitizer.wire.event_streams import EventStream, may_settle
@@ -76,23 +71,13 @@ _CODES = {
     AuditError: "audit",
 }
 _REFUSALS = (BudgetExceeded, NotCertified, PolicyError)
+_OF_BOTH = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _KINDS: Mapping[str, tuple[str, str, Mapping[int, str]]] = {
-    "openai": (
-        "invalid_request_error",
-        "server_error",
-        {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"},
-    ),
+    "openai": ("invalid_request_error", "server_error", _OF_BOTH),
     "anthropic": (
         "invalid_request_error",
         "api_error",
-        {
-            401: "authentication_error",
-            403: "permission_error",
-            404: "not_found_error",
-            413: "request_too_large",
-            429: "rate_limit_error",
-            504: "timeout_error",
-        },
+        _OF_BOTH | {404: "not_found_error", 413: "request_too_large", 504: "timeout_error"},
     ),
     "gemini": (
         "INVALID_ARGUMENT",
@@ -193,7 +178,7 @@ def log_failure(error: Exception) -> None:
     if isinstance(error, UpstreamError):
         log.warning("%s", error)
     elif Failure.of(error).status < 500 or getattr(error, "is_repeated", False):
-        pass
+        return
     elif isinstance(error, SanitizerError):
         log.error("%s: %s", type(error).__name__, error)
     else:
@@ -225,9 +210,11 @@ async def read_body(receive: Receive, headers: Mapping[str, str], settings: Prox
         ClientGone: the client left before the end of the body.
     """
     announced, most = headers.get("content-length", "0"), settings.max_body
+    told = f"a request's body may have at most {most} bytes; nothing was sent"
+    too_large = RequestRefused(told, "size", 413)
     # 18 digits at most, since Python refuses to read numbers of thousands of digits.
     if not announced.isdecimal() or len(announced) > 18 or int(announced) > most:
-        raise _too_large(most)
+        raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(settings.timeout):
@@ -237,7 +224,7 @@ async def read_body(receive: Receive, headers: Mapping[str, str], settings: Prox
                     raise ClientGone
                 body += message.get("body", b"")
                 if len(body) > most:
-                    raise _too_large(most)
+                    raise too_large
                 if not message.get("more_body", False):
                     return bytes(body)
     except TimeoutError:
@@ -255,12 +242,6 @@ async def read_json(request: Request, settings: ProxySettings) -> tuple[dict[str
     if not isinstance(given, dict):
         raise RequestRefused("a request must be a JSON object", "json")
     return given, len(body)
-
-
-def _too_large(most: int) -> RequestRefused:
-    return RequestRefused(
-        f"a request's body may have at most {most} bytes; nothing was sent", "size", 413
-    )
 
 
 async def while_client_waits(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
@@ -358,9 +339,8 @@ class Api:
             caller = self.callers.caller(headers, certificate, raw_path)
             scope["state"]["who"] = who = caller.who
             self.under_way[caller.holder.owner] += 1
-            if self.under_way[caller.holder.owner] > max(
-                1, int(SHARE * self.settings.max_connections)
-            ):
+            most = max(1, int(SHARE * self.settings.max_connections))
+            if self.under_way[caller.holder.owner] > most:
                 told = "more requests of one tenant or key are under way than its share"
                 raise RequestRefused(told, "busy", 429)
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
@@ -402,11 +382,10 @@ class Api:
         begun = await there.send(call.method, call.url, headers, body)
         self.metrics.times["upstream"].observe(perf_counter() - asked)
         try:
-            streams = (
-                exchange.streams and begun.status < 300 and exchange.is_stream(begun.content_type)
-            )
+            streams = exchange.streams and exchange.is_stream(begun.content_type)
+            give = self._stream if streams and begun.status < 300 else self._whole
             recorded = [*record_headers(exchange.record), (HEADER.encode(), name.encode())]
-            await (self._stream if streams else self._whole)(call, exchange, begun, recorded)
+            await give(call, exchange, begun, recorded)
         finally:
             begun.close()
         self.metrics.times["request"].observe(perf_counter() - begin)
@@ -414,13 +393,13 @@ class Api:
     async def _preview(self, call: Call) -> None:
         """Answer with what the request would send; nothing is sent, charged or kept."""
 
-        def look() -> bytes:
-            seen = call.caller.conversations.preview(
-                call.caller.holder, call.path, call.headers, call.body, self.settings.max_body
-            )
-            return json.dumps(seen.as_dict()).encode()
+        caller, most = call.caller, self.settings.max_body
+        asked = (caller.holder, call.path, call.headers, call.body, most)
 
-        body = await self.workers.run(len(call.body), look, call.caller.holder.owner)
+        def look() -> bytes:
+            return json.dumps(caller.conversations.preview(*asked).as_dict()).encode()
+
+        body = await self.workers.run(len(call.body), look, caller.holder.owner)
         await answer(call.send, 200, body, [*JSON, (b"cache-control", b"no-store")])
 
     def _filtered(self, call: Call) -> tuple[str, Exchange]:
@@ -443,17 +422,16 @@ class Api:
             restored = json.dumps(failure.document(call.endpoint)).encode()
             content_type = "application/json"
         else:
-            restored, needs = await self.workers.run(
-                len(body),
-                lambda: (
-                    exchange.response(begun.status, begun.content_type, body),
-                    _told(exchange.needs(body)),
-                ),
-            )
-        shown = [*to_client(begun.headers), *recorded]
+
+            def read() -> tuple[bytes, str]:
+                text = exchange.response(begun.status, content_type, body)
+                return text, _told(exchange.needs(body))
+
+            restored, needs = await self.workers.run(len(body), read)
+        headers = [(b"content-type", content_type.encode("latin-1"))]
+        headers += [*to_client(begun.headers), *recorded]
         if needs:
-            shown.append((b"sanitizer-needs", needs.encode()))
-        headers = [(b"content-type", content_type.encode("latin-1")), *shown]
+            headers.append((b"sanitizer-needs", needs.encode()))
         await answer(call.send, begun.status, restored, headers)
 
     async def _stream(
@@ -523,12 +501,10 @@ class Api:
         """End a stream with the event of a failure."""
         self.metrics.refusals.labels(failure.code).inc()
         event = failure.event(call.endpoint)
-        try:
-            # A client that does not read must not hold the end of the proxy up.
+        # A client that does not read must not hold the end of the proxy up.
+        with suppress(TimeoutError):
             async with asyncio.timeout(LAST_EVENT_SECONDS):
                 await call.send({"type": "http.response.body", "body": event})
-        except TimeoutError:
-            pass
 
 
 def _told(needs: Iterable[Need]) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import threading
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sanitizer.errors import AuditError, VaultError
+from sanitizer.proxy.access import TRACE_PARENT
 from sanitizer.storage.postgres_store import PostgresStore
 from sanitizer.wire.headers import WireRecord
 
@@ -27,7 +27,6 @@ COUNTED = (
     *("n_numbers", "n_identifiers", "n_drawn", "conversation_epsilon"),
     *("n_warnings", "n_hints"),
 )
-_TRACE = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 EXPORT_SECONDS = 5.0
 """Longest time that a collector may take for one batch."""
@@ -51,10 +50,7 @@ class AuditLog:
     """
 
     def __init__(
-        self,
-        to: str = "",
-        store: PostgresStore | None = None,
-        copy: Collector | None = None,
+        self, to: str = "", store: PostgresStore | None = None, copy: Collector | None = None
     ) -> None:
         self._path = to.removeprefix("file:") if to.startswith("file:") else None
         self._store = store if to == "database" else None
@@ -108,7 +104,7 @@ class AuditLog:
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         entry: dict[str, object] = {"at": at, "event": event, **who, **values}
         traceparent = headers.get("traceparent", "")
-        if trace := _TRACE.fullmatch(traceparent):
+        if trace := TRACE_PARENT.fullmatch(traceparent):
             entry["trace"] = trace[1]
         try:
             self._put(entry)
@@ -147,23 +143,21 @@ class Collector:
 
     Args:
         url: such as "http://collector:4318/v1/logs".
-        service: name of this service there.
 
     Raises:
         ValueError: the extra `otel` is not installed.
     """
 
-    def __init__(self, url: str, service: str = "sanitizer") -> None:
+    def __init__(self, url: str) -> None:
         try:
             from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
             from opentelemetry.sdk._logs import LoggerProvider
             from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
             from opentelemetry.sdk.resources import Resource
         except ImportError as error:
-            raise ValueError(
-                f'[audit] otlp needs {error.name}: pip install "dp-sanitizer[otel]"'
-            ) from None
-        self._provider = LoggerProvider(Resource.create({"service.name": service}))
+            told = f'[audit] otlp needs {error.name}: pip install "dp-sanitizer[otel]"'
+            raise ValueError(told) from None
+        self._provider = LoggerProvider(Resource.create({"service.name": "sanitizer"}))
         processor = BatchLogRecordProcessor(
             OTLPLogExporter(endpoint=url, timeout=EXPORT_SECONDS),
             schedule_delay_millis=EXPORT_EVERY_MILLISECONDS,
@@ -171,16 +165,14 @@ class Collector:
         self._provider.add_log_record_processor(processor)
         self._logger = self._provider.get_logger("sanitizer.proxy")
 
-    def add(self, entry: Mapping[str, object], traceparent: str = "") -> None:
+    def add(self, entry: Mapping[str, object], traceparent: str) -> None:
         """Queue an entry; return at once."""
         from opentelemetry._logs import SeverityNumber
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
         at = datetime.fromisoformat(str(entry["at"]))
         sent = entry["event"] == "sent"
-        values: dict[str, Any] = {
-            k: v for k, v in entry.items() if k not in ("at", "event") and v is not None
-        }
+        values: Any = {k: v for k, v in entry.items() if k not in ("at", "event") and v is not None}
         self._logger.emit(
             timestamp=round(at.timestamp() * 1000) * 1_000_000,
             severity_number=SeverityNumber.INFO if sent else SeverityNumber.WARN,

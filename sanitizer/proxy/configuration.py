@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from sanitizer.errors import PolicyError
+from sanitizer.proxy.access import TRACES
 from sanitizer.storage.ledger import Scope
 from sanitizer.storage.sealing import read_secret
 from sanitizer.text.policy import Policy
@@ -28,7 +29,6 @@ Value = TypeVar("Value")
 
 MIN_KEY = 16
 """Least characters of a tenant's key: its digest is no secret, and short keys can be guessed."""
-TRACES = ("traceparent", "tracestate")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _HEADER = re.compile(r"[a-z0-9-]{1,64}")
@@ -88,23 +88,7 @@ class StoragePlace:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a configuration file says.
-
-    >>> import os
-    >>> os.environ["ADAS_KEY"] = "a-made-up-key-of-ada"
-    >>> text = '''
-    ... [upstreams.openai]
-    ... url = "https://api.openai.com/v1"
-    ... [[tenants]]
-    ... name = "ada"
-    ... keys = ["env:ADAS_KEY"]
-    ... upstreams = ["openai"]
-    ... scopes = ["user:ada", "team:legal", "day"]
-    ... budget = 100.0
-    ... '''
-    >>> configuration = Configuration.of(text)
-    >>> configuration.tenants[0].name, configuration.tenants[0].policy.name
-    ('ada', 'balanced')
+    """What a configuration file says; docs/operations.md shows one with every key.
 
     Attributes:
         tenants: who may ask.
@@ -156,15 +140,13 @@ class _Table:
         self.where = where
         self.folder = folder
 
-    def take(self, key: str, kind: type[Value], default: Value | None = None) -> Value | None:
-        """Return a value of the given type; the default if it is missing."""
+    def take(self, key: str, kind: type[Value]) -> Value | None:
+        """Return a value of the given type; None if it is missing."""
         self._known.add(key)
         value = self._values.pop(key, None)
-        if value is None:
-            return default
         if kind is float and type(value) is int:
             value = float(value)
-        if type(value) is not kind:
+        if value is not None and type(value) is not kind:
             raise self.wrong(key, f"must be of type {kind.__name__}")
         return value
 
@@ -335,13 +317,13 @@ def _amount(table: _Table, key: str, epsilon: float | None) -> float | None:
 
 
 def _limits(table: _Table) -> dict[str, float]:
-    limits: dict[str, float] = {}
-    for name, value in table.rest().items():
+    limits = table.rest()
+    for name, value in limits.items():
         if type(value) not in (int, float):
             raise table.wrong(name, "must be a number")
         if name not in ("day", "user", "team", "conversation"):
             _scope(table, name, name)
-        limits[name] = float(_amount(table, name, float(value)) or 0)
+        limits[name] = _amount(table, name, float(value))
     return limits
 
 
@@ -359,7 +341,7 @@ def _storage(table: _Table) -> StoragePlace | None:
     place = StoragePlace(
         url,
         key,
-        table.take("create", bool, True) is not False,
+        table.take("create", bool) is not False,
         table.take("seconds", float) or StoragePlace.seconds,
         table.take("connections", int) or StoragePlace.connections,
     )

@@ -87,7 +87,9 @@ class Gate:
             parts = urlsplit(f"//{target}" if tunnels else target)
             if (domain := self.refusal(parts.hostname or "")) is not None:
                 self.n_refused[domain] += 1
-                writer.write(_refused(domain))
+                told = f"sanitizer run refuses connections to {domain}: what is sent to a known API"
+                told += " passes through the proxy of `run`, or does not leave"
+                writer.write(_answer("403 Forbidden", told))
                 return
             try:
                 async with asyncio.timeout(SECONDS):
@@ -139,14 +141,6 @@ class Gate:
         if not lines and (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1] != b"200":
             raise ValueError("the other proxy refuses")
         return reader, writer
-
-
-def _refused(domain: str) -> bytes:
-    return _answer(
-        "403 Forbidden",
-        f"sanitizer run refuses connections to {domain}: what is sent to a known API passes"
-        " through the proxy of `run`, or does not leave",
-    )
 
 
 def _answer(status: str, told: str) -> bytes:

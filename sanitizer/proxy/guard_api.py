@@ -65,13 +65,10 @@ def redacted(session: Filter, texts: list[str]) -> tuple[list[str], Exchange]:
 
 
 def _is_json(text: str) -> bool:
-    if not text.lstrip().startswith(("{", "[")):
-        return False
     try:
-        json.loads(text)
+        return isinstance(json.loads(text), dict | list)
     except (ValueError, RecursionError):
         return False
-    return True
 
 
 def rehydrated(restorer: Restorer, text: str) -> str:
@@ -193,9 +190,8 @@ class GuardApi:
         piece, carry, final = given.get("text"), given.get("carry", ""), given.get("final", False)
         if not (isinstance(piece, str) and isinstance(carry, str) and isinstance(final, bool)):
             raise RequestRefused("text and carry must be strings, final true or false", "field")
-        text, carried = step(
-            session.inner.answers.restorer(), piece, Carry.read(carry, piece), final
-        )
+        restorer = session.inner.answers.restorer()
+        text, carried = step(restorer, piece, Carry.read(carry, piece), final)
         return {"text": text, "carry": carried}
 
     def _portkey(self, sanitizer: Sanitizer, session: Filter, given: Json) -> Json:

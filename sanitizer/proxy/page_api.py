@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from math import ceil, comb, floor, sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,14 +41,11 @@ from sanitizer.text.words import WORD_KINDS, word_spans
 from sanitizer.urls import is_loopback
 
 Json = dict[str, Any]
+Drawing = tuple[str, float]  # a mechanism's name and its epsilon
 
 PAGE = Path(__file__).parent / "page"
-_TYPES = {
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-}
+_TYPES = {".html": "text/html", ".js": "text/javascript"}
+_TYPES |= {".css": "text/css", ".svg": "image/svg+xml"}
 _PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
@@ -107,7 +105,7 @@ class Wish:
             RequestRefused: 400 or 413, naming the field and not its value.
         """
         text = _text(given, "text", "a text")
-        answer = _text(given | {"answer": given.get("answer", "")}, "answer", "an answer")
+        answer = _text({"answer": "", **given}, "answer", "an answer")
         policy, mechanism = given.get("policy"), given.get("mechanism")
         _require(policy in policies, f"policy must be one of {', '.join(policies)}")
         # A list, since JSON may hold values that cannot be looked up in a dictionary.
@@ -146,11 +144,8 @@ def _phrases(given: Json, name: str) -> tuple[str, ...]:
     _require(fits, f"{name} must be a list of at most {MAX_PHRASES} phrases")
     for each in phrases:
         fits = isinstance(each, str) and len(each) <= MAX_PHRASE and any(word_spans(each))
-        _require(
-            fits,
-            f"a phrase of {name} must be a string with a word, and of at most {MAX_PHRASE}"
-            " characters",
-        )
+        told = f"must be a string with a word, and of at most {MAX_PHRASE} characters"
+        _require(fits, f"a phrase of {name} {told}")
     return tuple(dict.fromkeys(phrase.strip() for phrase in phrases))
 
 
@@ -196,9 +191,8 @@ class PageSanitizers:
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._first = sanitizer.derive(vault=MemoryVault(max_messages=MAX_REMEMBERED))
-        self._drawing: LastUsed[tuple[str, float], tuple[Sanitizer, RiskMeter]]
-        self._drawing = LastUsed(MAX_SETTINGS)
-        self._class_meters: LastUsed[tuple[str, float], ClassMeter] = LastUsed(MAX_SETTINGS)
+        self._drawing: LastUsed[Drawing, tuple[Sanitizer, RiskMeter]] = LastUsed(MAX_SETTINGS)
+        self._class_meters: LastUsed[Drawing, ClassMeter] = LastUsed(MAX_SETTINGS)
         self._charged: LastUsed[str, Sanitizer] = LastUsed(MAX_CONVERSATIONS)
         self.corrections = self._first.corrections
 
@@ -329,25 +323,6 @@ def binomial_range(n: int, p: float) -> tuple[int, int]:
     return int(np.searchsorted(below, 0.025, "right")), min(n, int(np.searchsorted(below, 0.975)))
 
 
-class _Cancelled(Exception):
-    """Nobody waits for this work any more."""
-
-
-@dataclass
-class _Run:
-    """How far one piece of work has come, and whether somebody waits for it."""
-
-    done: int = 0
-    total: int = 0
-    cancelled: bool = False
-
-    def watch(self, done: int, total: int, charged: bool) -> None:
-        """Note the progress; raise _Cancelled where nobody waits and nothing is charged."""
-        if self.cancelled and not charged:
-            raise _Cancelled
-        self.done, self.total = done, total
-
-
 # ---- the endpoints ----
 
 
@@ -363,12 +338,10 @@ class PageApi:
         upstream: Upstream,
     ) -> None:
         self._sanitizers = PageSanitizers(sanitizer)
-        self._settings = settings
-        self._conversations = conversations
-        self._metrics = metrics
-        self._upstream = upstream
+        self._settings, self._metrics = settings, metrics
+        self._conversations, self._upstream = conversations, upstream
         self._shown: LastUsed[str, Shown] = LastUsed(MAX_CONVERSATIONS)
-        self._runs: dict[str, _Run] = {}
+        self._steps: dict[str, list[int]] = {}  # done, and of how many
         # One thread: previews wait for each other, and the API never waits for them. A preview
         # whose client has left is dropped before it begins, or between two steps.
         self._workers = Workers(may_block=True, threads=1)
@@ -398,22 +371,21 @@ class PageApi:
     async def state(self, request: Request) -> Response:
         """Answer with what the page showed before it was loaded again."""
         conversation = self._conversations.name(request.state.headers)
-        shown = self._of(conversation)
-        left = [
-            {"at": at, "text": each.text, "record": each.record.as_dict()}
-            for at, each in shown.left
-        ]
 
         def told() -> Json:
+            shown = self._of(conversation)
             wish = asdict(shown.wish) if shown.wish else None
+            left = [
+                {"at": at, "text": s.text, "record": s.record.as_dict()} for at, s in shown.left
+            ]
             return {"wish": wish, "left": left, "turns": self._turns(conversation)}
 
         return await answered(self._restorers.run(0, told), request)
 
     async def progress(self, request: Request) -> Response:
         """Answer with how many steps of how many are done for the text that is awaited."""
-        run = self._runs.get(self._conversations.name(request.state.headers), _Run())
-        return json_answer({"done": run.done, "total": run.total})
+        done, total = self._steps.get(self._conversations.name(request.state.headers), [0, 0])
+        return json_answer({"done": done, "total": total})
 
     async def draft(self, request: Request) -> Response:
         """Keep in memory what was typed, for a reload; nothing else happens to it."""
@@ -442,13 +414,12 @@ class PageApi:
         turn = given.get("turn", len(own.turns))
         fits = type(turn) is int and 0 <= turn <= len(own.turns)
         _require(fits, "turn must be the number of a turn")
+        release = partial(self._released, conversation, wish, charged=True)
 
         async def sent() -> Json:
             await api.models()
             before = own.turns[:turn]
-            result, shown = await self._workers.run(
-                0, lambda: self._released(conversation, wish, True)
-            )
+            result, shown = await self._workers.run(0, release)
             texts = [each for t in before for each in (t.result.text + t.note, t.answer)]
             try:
                 said, failed = await api.answer(wish.model, [*texts, shown["text"] + shown["note"]])
@@ -495,14 +466,12 @@ class PageApi:
         """Keep a phrase hidden or visible in every text to come, or forget it, on this machine."""
         _, given = await self._asked(request)
         treatment = given.get("treatment")
-        _require(
-            treatment in ("hide", "keep", "forget"), "treatment must be one of hide, keep, forget"
-        )
+        known = ["hide", "keep", "forget"]
+        _require(treatment in known, f"treatment must be one of {', '.join(known)}")
         (phrase,) = _phrases({"phrase": [given.get("phrase")]}, "phrase")
         has_letter = any(map(str.isalpha, phrase))
         _require(treatment != "keep" or has_letter, "a phrase to keep must hold a letter")
-        memories = self._sanitizers.corrections
-        if memories is None:
+        if (memories := self._sanitizers.corrections) is None:
             raise RequestRefused("this proxy has no memory of corrections", "field")
         own = memories.own
 
@@ -539,30 +508,30 @@ class PageApi:
 
     async def _drawn(self, request: Request, charged: bool) -> Response:
         conversation, wish, _ = await self._wish(request)
-        run = self._runs[conversation] = _Run()
+        steps = self._steps[conversation] = [0, 0]
+
+        def note(done: int, total: int, charged: bool) -> None:
+            steps[:] = done, total
 
         def watched() -> Json:
-            with reported_to(run.watch):
+            with reported_to(note):
                 return self._released(conversation, wish, charged)[1]
 
         try:
             return await answered(self._workers.run(0, watched), request)
         finally:
-            run.cancelled = True
-            if self._runs.get(conversation) is run:
-                del self._runs[conversation]
+            if self._steps.get(conversation) is steps:
+                del self._steps[conversation]
 
     def _released(self, conversation: str, wish: Wish, charged: bool) -> tuple[SanitizedText, Json]:
         """Return what leaves, or would leave, and what is told of it."""
         preview, meter = self._sanitizers.preview(conversation, wish)
         paying = self._sanitizers.charged(conversation, wish)
-        if not charged:
-            result = preview.sanitize(wish.text, keep=wish.keep)
-        elif paying.policy.perturb:
-            drawn = preview.sanitize(wish.text, keep=wish.keep)
-            result = paying.adopt(wish.text, drawn, keep=wish.keep)
-        else:  # what a preview draws is for the preview's table only
-            result = paying.sanitize(wish.text, keep=wish.keep)
+        # Unless each word is drawn, what a preview draws is for the preview's table only.
+        shows_preview = not charged or paying.policy.perturb
+        result = (preview if shows_preview else paying).sanitize(wish.text, keep=wish.keep)
+        if charged and shows_preview:
+            result = paying.adopt(wish.text, result, keep=wish.keep)
         if charged:
             self._metrics.epsilon.inc(result.record.charged)
             self._of(conversation).add(time.time(), result)

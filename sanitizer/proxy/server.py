@@ -38,15 +38,7 @@ from sanitizer.proxy.access import (
     ProxySettings,
     plain_headers,
 )
-from sanitizer.proxy.api import (
-    JSON,
-    SHUTDOWN,
-    Api,
-    ClientGone,
-    Failure,
-    answer,
-    log_failure,
-)
+from sanitizer.proxy.api import JSON, SHUTDOWN, Api, ClientGone, Failure, answer, log_failure
 from sanitizer.proxy.configuration import digest_of
 from sanitizer.proxy.guard_api import GuardApi
 from sanitizer.proxy.page_api import PageApi
@@ -121,9 +113,8 @@ class Listener:
         if is_loopback(self.host):
             return
         if not self.exposed:
-            raise ValueError(
-                f"host {self.host} can be reached from other machines; if you mean it, add --expose"
-            )
+            told = f"host {self.host} can be reached from other machines"
+            raise ValueError(f"{told}; if you mean it, add --expose")
         if token is None and not has_tenants:
             raise ValueError("--expose needs a token (--token-env NAME)")
 
@@ -134,14 +125,12 @@ class Listener:
             ValueError: the address is taken or not this machine's.
         """
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        place = (self.host.strip("[]"), self.port)
         try:
-            return socket.create_server(
-                (self.host.strip("[]"), self.port), family=family, backlog=2048
-            )
+            return socket.create_server(place, family=family, backlog=2048)
         except OSError as error:
-            raise ValueError(
-                f"cannot listen on {self.host}, port {self.port}: {strerror(error.errno or 0)}"
-            ) from None
+            told = f"cannot listen on {self.host}, port {self.port}"
+            raise ValueError(f"{told}: {strerror(error.errno or 0)}") from None
 
     def url(self, port: int) -> str:
         """Return the URL to tell the user."""
@@ -156,18 +145,6 @@ def run(
     sock: socket.socket | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests under way then have half a minute to end.
-
-    >>> import signal
-    >>> from sanitizer import Sanitizer
-    >>> from sanitizer.proxy.access import ProxySettings
-    >>> from sanitizer.proxy.server import create_app
-    >>> settings = ProxySettings("https://api.openai.com/v1")
-    >>> app = create_app(Sanitizer(policy="identifiers"), settings)
-    >>> def announce(url: str) -> None:
-    ...     print(url.rpartition(":")[0])
-    ...     signal.raise_signal(signal.SIGTERM)  # ends this example
-    >>> run(app, Listener(port=0), announce)
-    http://127.0.0.1
 
     Args:
         announce: called with the URL once it can be reached.
@@ -208,8 +185,7 @@ def serving(
 
     with sock or listener.open() as opened:
         server = make_server(app, listener, begin)
-        options = {"sockets": [opened]}
-        thread = threading.Thread(target=server.run, kwargs=options, daemon=True)
+        thread = threading.Thread(target=server.run, args=[[opened]], daemon=True)
         thread.start()
         if not ready.wait(START_SECONDS):
             raise ValueError("the proxy did not start")
@@ -508,9 +484,7 @@ class ErrorLayer:
         """Answer with a failure, if no answer has begun."""
         self.metrics.refusals.labels(failure.code).inc()
         if reply.status:
-            # Too late: the server closes the connection before the end of the answer, which
-            # clients see as broken.
-            return
+            return  # too late: the server breaks the connection off, which clients see
         body = json.dumps(failure.document(endpoint)).encode()
         headers = [*JSON, (b"content-length", str(len(body)).encode())]
         if not failure.retry:

@@ -80,13 +80,13 @@ class LastUsed(Generic[Key, Value]):
                 del self._kept[key]
 
 
-def conversation_in(headers: Mapping[str, str]) -> str | None:
-    """Return the name in the header `sanitizer-conversation`; refuse one that cannot be a name."""
+def conversation_in(headers: Mapping[str, str]) -> str:
+    """Return the name in the header `sanitizer-conversation` or ""; refuse what cannot be one."""
     wanted = headers.get(HEADER)
     if wanted is not None and not _NAME.fullmatch(wanted):
         told = f"{HEADER} must be 1 to 128 letters, digits or . _ : @ -"
         raise RequestRefused(told, "conversation")
-    return wanted
+    return wanted or ""
 
 
 class Holder(NamedTuple):
@@ -102,12 +102,13 @@ class Holder(NamedTuple):
     named: str = ""
 
     @property
-    def default(self) -> str:
-        """Name of the conversation of all requests that are no chat and name none."""
-        return "key" if self.owner else "default"
+    def plain(self) -> str:
+        """Name of the conversation of all requests that are no chat."""
+        return self.name(self.named or ("key" if self.owner else "default"))
 
-    def name(self, chat: str) -> str:
-        """Return the full name of a conversation."""
+    def name(self, chat: str = "") -> str:
+        """Return the full name of a conversation; by default of a new chat."""
+        chat = chat or _CHAT + secret_key()[:8].hex()
         return f"{chat}/{self.owner}" if self.owner else chat
 
 
@@ -158,7 +159,7 @@ class Conversations:
         Raises:
             RequestRefused: the header `sanitizer-conversation` holds no name.
         """
-        wanted = conversation_in(headers) or ""
+        wanted = conversation_in(headers)
         secrets = [headers.get("authorization", ""), headers.get("api-key", "")]
         secrets += [headers[name] for name in KEY_HEADERS[2:] if name in headers]
         if not any(secrets):
@@ -171,8 +172,7 @@ class Conversations:
         "key/HASH" without a `sanitizer-conversation` header, "NAME" or "default" without a key.
         Raises RequestRefused, as `holder`.
         """
-        holder = self.holder(headers)
-        return holder.name(holder.named or holder.default)
+        return self.holder(headers).plain
 
     def of(self, name: str) -> tuple[Sanitizer, Filter]:
         """Return Sanitizer and filter of a conversation. Raises LedgerError, VaultError."""
@@ -190,15 +190,12 @@ class Conversations:
     ) -> Preview:
         """Return what a POST request would send; no conversation begins or changes by it.
 
-        Raises:
-            SanitizerError: as `Filter.preview`.
+        Raises SanitizerError, as `Filter.preview`.
         """
         chat = self._reader.read("POST", path, headers, body, most).chat
-        name = holder.name(holder.named or holder.default)
+        name = holder.plain
         if chat is not None and self._by_history and not (self._perturbs or holder.named):
-            there = self._digest(holder, "there", chat.kept_there) if chat.kept_there else b""
-            known = self._noted(there or self._digest(holder, "turns", *chat.turns[: chat.n_known]))
-            name = known or holder.name(_CHAT + secret_key()[:8].hex())
+            name = self._noted(self._history(holder, chat)) or holder.name()
         unsent = self._sanitizer.derive(conversation=name)
         return Filter(unsent).preview(path, headers, body, most)
 
@@ -216,15 +213,13 @@ class Conversations:
         Args:
             most: bytes of the body, decompressed, if fewer than the filter's.
 
-        Raises:
-            SanitizerError: as `Filter.request`; LedgerError.
+        Raises SanitizerError, as `Filter.request`, or LedgerError.
         """
         read = self._reader.read(method, path, headers, body, most)
         chat = read.chat
         # Texts of which each word is drawn would be drawn anew in each conversation.
         if chat is None or self._perturbs or not (holder.named or self._by_history):
-            name = holder.name(holder.named or holder.default)
-            return name, self.of(name)[1].release(read)
+            return holder.plain, self.of(holder.plain)[1].release(read)
         if holder.named.startswith(_CHAT) and self._is_late(holder.name(holder.named)) is None:
             holder = holder._replace(named="")  # it has ended, and its numbers are not used again
         name, others = self._found(holder, chat)
@@ -250,22 +245,22 @@ class Conversations:
             if late is None and chat.goes_on:
                 late = self._is_late(name, LATE)
             return name, [] if late else None
-        name = holder.name(_CHAT + secret_key()[:8].hex())
+        name = holder.name()
         if not chat.goes_on and len(chat.turns) <= MAX_BEGUN:
             return name, None
-        there = self._digest(holder, "there", chat.kept_there) if chat.kept_there else b""
-        found = self._noted(there or self._digest(holder, "turns", *chat.turns[: chat.n_known]))
+        history = self._history(holder, chat)
+        found = self._noted(history)
         if found is not None and (late := self._is_late(found)) is not None:
             return found, [] if late else None
-        if found is None and chat.n_known and not there:
+        if found is None and chat.n_known and not chat.kept_there:
             # Known by its last answer alone, as in a window that slides: what stands for a thing
             # goes on to, and what the API wrote is recognized, but nothing more is drawn.
             last = self._noted(self._digest(holder, "turns", chat.turns[chat.n_known - 1]))
             if last is not None and self._is_late(last) is not None:
                 self._is_late(last, LATE)
                 return last, []
-        if found is not None or there:
-            later = self._digest(holder, "late", found or there.hex())
+        if found is not None or chat.kept_there:
+            later = self._digest(holder, "late", found or history.hex())
             name = holder.name(f"late-{later.hex()[:16]}")
         had = self._had(holder, chat) if self._is_late(name) is None else []
         self._is_late(name, LATE)
@@ -277,8 +272,8 @@ class Conversations:
         So an API is told nothing by chats that it made alike, or by a table that is gone.
         """
         turns = chat.turns[: chat.n_known]
-        said = [(turn,) for turn in turns[-MAX_LOOKED_UP:] if turn.who == "assistant"]
-        for known in ([turns], said):
+        answers = [(turn,) for turn in turns[-MAX_LOOKED_UP:] if turn.who == "assistant"]
+        for known in ([turns], answers):
             keys = dict.fromkeys(self._digest(holder, "turns", *each) for each in known)
             if found := [each.text for each in map(self._vault.get, keys) if each is not None]:
                 return list(dict.fromkeys(found))
@@ -314,6 +309,12 @@ class Conversations:
         """Return the only name that was noted under a key."""
         found = self._vault.get(key)
         return None if found is None or self._vault.get(key + b"several") else found.text
+
+    def _history(self, holder: Holder, chat: Chat) -> bytes:
+        """Return the key of a chat's history: by its name with the API, or its known turns."""
+        if chat.kept_there:
+            return self._digest(holder, "there", chat.kept_there)
+        return self._digest(holder, "turns", *chat.turns[: chat.n_known])
 
     def _digest(self, holder: Holder, what: str, *of: str | Iterable[str]) -> bytes:
         fields = [json.dumps(each) for each in (holder.owner, holder.key, what, *of)]

@@ -116,21 +116,17 @@ class Tenants:
         settings: ProxySettings,
         sanitizer: Callable[[Tenant, Vault, Budgets], Sanitizer],
     ) -> None:
-        self._path = path
-        self._settings = settings
+        self._path, self._settings = path, settings
         self._kept: LastUsed[str, tuple[Sanitizer, Filter]] = LastUsed(MAX_CONVERSATIONS)
         self._upstreams: dict[tuple[ProxySettings, frozenset[str]], Upstream] = {}
         configuration = Configuration.load(path)
         self._place = configuration.storage
         self._store = PostgresStore(**asdict(self._place)) if self._place else None
         try:
-            self.ledger: Budgets = (
-                MemoryLedger() if self._store is None else PostgresLedger(self._store)
-            )
-            first = configuration.tenants[0]
-            vault = MemoryVault() if self._store is None else PostgresVault(self._store)
-            self._base = sanitizer(first, vault, self.ledger)
-            self._audit_to = (configuration.audit, configuration.otlp)
+            self.ledger: Budgets = PostgresLedger(self._store) if self._store else MemoryLedger()
+            vault: Vault = PostgresVault(self._store) if self._store else MemoryVault()
+            self._base = sanitizer(configuration.tenants[0], vault, self.ledger)
+            self._audit_to = configuration.audit, configuration.otlp
             copy = Collector(configuration.otlp) if configuration.otlp else None
             self.audit = AuditLog(configuration.audit, self._store, copy=copy)
             self._served = self._all(configuration)
@@ -140,14 +136,9 @@ class Tenants:
             raise
 
     @property
-    def may_block(self) -> bool:
-        """True if requests wait for a database."""
-        return self._store is not None
-
-    @property
     def n_waiting(self) -> int | None:
         """How many requests may wait for the database at once; None without one."""
-        return None if self._place is None else self._place.connections
+        return self._place.connections if self._place else None
 
     def load(self) -> None:
         """Load what requests need, for every policy; raise ModelError."""
@@ -169,7 +160,7 @@ class Tenants:
         if chosen not in tenant.upstreams:
             raise RequestRefused(f"{UPSTREAM} must name one that you may ask", "upstream")
         shown = " ".join(map(digest_of, _keys(headers))) or str(certificate)
-        holder = Holder(tenant.name, shown, conversation_in(headers) or "")
+        holder = Holder(tenant.name, shown, conversation_in(headers))
         who = {"tenant": tenant.name, "policy": tenant.policy.name, "upstream": chosen}
         return Caller(who, holder, served.upstreams[chosen], served.conversations)
 
@@ -239,9 +230,7 @@ class Tenants:
                 served[tenant.name] = before
                 continue
             sanitizer = self._base.derive(
-                policy=tenant.policy,
-                scopes=tenant.scopes,
-                corrections=_memories(tenant),
+                policy=tenant.policy, scopes=tenant.scopes, corrections=_memories(tenant)
             )
             if self._store is not None:
                 vault = PostgresVault(self._store, sanitizer.inner.digest)

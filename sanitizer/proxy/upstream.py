@@ -26,7 +26,7 @@ import aiohttp
 from yarl import URL
 
 from sanitizer.errors import UpstreamError
-from sanitizer.proxy.access import KEY_HEADERS, Headers, ProxySettings
+from sanitizer.proxy.access import KEY_HEADERS, TRACE_PARENT, TRACES, Headers, ProxySettings
 from sanitizer.urls import is_loopback
 from sanitizer.wire.endpoints import format_of
 from sanitizer.wire.event_streams import MAX_ANSWER
@@ -46,7 +46,6 @@ _TO_CLIENT = re.compile(
     rb"|x-ratelimit-[a-z-]+|retry-after(-ms)?|x-should-retry"
 )
 USER_AGENT = "sanitizer"
-_TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 def target(upstream: str, path: str, query: bytes, mount: str = "") -> tuple[str, str]:
@@ -82,12 +81,10 @@ def to_upstream(
         passed: names of headers that pass besides the usual ones.
     """
     kept = dict(sent_headers(headers.items(), only=passed | TO_UPSTREAM))
-    if not _TRACE.fullmatch(kept.get("traceparent", "")):
-        for name in ("traceparent", "tracestate"):
-            kept.pop(name, None)
+    unwanted = () if TRACE_PARENT.fullmatch(kept.get("traceparent", "")) else TRACES
+    for name in unwanted if key is None else (*unwanted, *KEY_HEADERS):
+        kept.pop(name, None)
     if key is not None:
-        for name in KEY_HEADERS:
-            kept.pop(name, None)
         named = {"anthropic": ("x-api-key", key), "gemini": ("x-goog-api-key", key)}
         name, value = named.get(format_of(endpoint), ("authorization", f"Bearer {key}"))
         kept[name] = value

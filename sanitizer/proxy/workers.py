@@ -80,12 +80,14 @@ class Turns:
         self._quiet.set()
         self._served: dict[str, float] = {}
         self._clock, self._at = clock, clock()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def enter(self, job: Job) -> None:
         """Queue work; `wake` is called at once if it may begin."""
         with self._lock:
-            self._queue(job)
+            job.since, job.waits = self._clock(), True
+            self._waiting.append(job)
+            self._start_next()
 
     def leave(self, job: Job) -> None:
         """End a turn, or the waiting for one."""
@@ -95,6 +97,7 @@ class Turns:
             else:
                 self._count(job)
                 self._end(job)
+                self._start_next()
 
     def pause(self, job: Job, done: int = 0, total: int = 0, charged: bool = False) -> None:
         """Let others go first where they are due; called by the work itself.
@@ -113,7 +116,8 @@ class Turns:
                     again = threading.Event()
                     job.wake = again.set
                     self._n_paused += 1
-                    self._end(job, goes_on=True)
+                    self._end(job)
+                    self.enter(job)
             if again is not None:
                 again.wait()
                 with self._lock:
@@ -137,19 +141,11 @@ class Turns:
         for job in tuple(self._waiting):
             self.stop(job)
 
-    def _queue(self, job: Job) -> None:
-        job.since, job.waits = self._clock(), True
-        self._waiting.append(job)
-        self._start_next()
-
-    def _end(self, job: Job, goes_on: bool = False) -> None:
+    def _end(self, job: Job) -> None:
         self._free[job.is_extra] += 1
         self._n_short -= job.is_short
         if not self._n_short:
             self._quiet.set()
-        if goes_on:
-            self._queue(job)
-        self._start_next()
 
     def _start_next(self) -> None:
         for is_extra in self._free:

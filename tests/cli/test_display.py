@@ -16,20 +16,24 @@ from sanitizer.cli.display import (
 )
 
 
-def test_before_and_after_mark_what_changed() -> None:
+def test_before_and_after_mark_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Call \x1b[7;1H then Peter now."
     result = Sanitizer(policy="words").sanitize(text)
-    plain = before_after([text], [result], colour=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    plain = before_after([text], [result])
     assert "[Peter]" in plain
     assert "\x1b" not in plain
     assert "not protected:" not in plain
-    assert "\x1b[32m" in before_after([text], [result], colour=True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "\x1b[32m" in before_after([text], [result])
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert before_after([text], [result]) == plain
 
 
 def test_many_texts_have_one_record_with_their_sums() -> None:
     texts = ["Peter is ill.", "Anna met Peter.", "Who?"]
     results = Sanitizer(policy="strict").sanitize_batch(texts)
-    shown = before_after(texts, results, colour=False)
+    shown = before_after(texts, results)
     assert shown.count("before  ") == 3
     record = describe(joined_record(results), len(results))
     assert record.count("not protected:") == record.count("3 texts together:") == 1

@@ -308,16 +308,16 @@ def test_files_are_written_to_a_folder_and_never_over_the_input(tmp_path: Path) 
 
 
 def test_ctrl_c_keeps_what_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    released: list[SanitizedText] = []
-    sanitize = Sanitizer.sanitize
+    released: list[tuple[SanitizedText, bool]] = []
+    one_text = Sanitizer._leaving
 
-    def slow(*args: Any, **named: Any) -> SanitizedText:
+    def slow(*args: Any) -> tuple[SanitizedText, bool]:
         if len(released) == 2:
             signal.raise_signal(signal.SIGINT)
-        released.append(sanitize(*args, **named))
+        released.append(one_text(*args))
         return released[-1]
 
-    monkeypatch.setattr(Sanitizer, "sanitize", slow)
+    monkeypatch.setattr(Sanitizer, "_leaving", slow)
     lines = "".join(f"To joe{i}@example.org\n" for i in range(5))
     done = run(*IDENTIFIERS, "--lines", stdin=lines.encode())
     assert done.returncode == 130
