@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from sanitizer.answers.amounts import PERCENT, Amount
 from sanitizer.answers.asking import ASKS
-from sanitizer.answers.restorer import Part, RestoredStream, Restorer, joined
+from sanitizer.answers.restorer import Part, Restorer, joined
 from sanitizer.answers.values import Moment, Reader
 from sanitizer.results import VALUES
 from sanitizer.wire.json_text import SpelledNumber, inner
