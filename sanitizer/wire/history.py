@@ -51,6 +51,7 @@ Places = Counter[tuple[str, str]]
 
 _TOLD, _UNSENT = "[sanitizer: the model was told ", "; this line is not sent]"
 """Beginning and end of the last line of an answer, see `last_line`."""
+_LAST_LINE = re.compile(rf"(?:\n\n)?{re.escape(_TOLD)}.*?(?:{re.escape(_UNSENT)}|\Z)", re.DOTALL)
 
 _BETWEEN = "\0"
 """Stands between values of arguments: a token of its own."""
@@ -135,24 +136,16 @@ def drop_last_lines(walker: Walker, document: Any) -> None:
     for slot in walker.slots[::-1]:
         if _TOLD not in slot.text or slot.kind != "text" or slot.role == VALUE_ROLE:
             continue
-        slot.text = _without_lines(slot.text, slot.role == "assistant")
+        text, end = slot.text, len(slot.text)
+        if slot.role != "assistant":  # only of answers it may be cut off
+            end = text.rfind(_UNSENT) + len(_UNSENT) if _UNSENT in text else 0
+        slot.text = _LAST_LINE.sub("", text[:end]) + text[end:]
         path = slot.path[:-1]
         while not slot.text and path and isinstance(path[-1], int):
             parts = reduce(getitem, path[:-1], document)
             del parts[path[-1]]
             path = () if parts else path[:-2]
     walker.slots = [slot for slot in walker.slots if slot.text]
-
-
-def _without_lines(text: str, may_be_cut: bool) -> str:
-    kept, at = [], 0
-    while (begin := text.find(_TOLD, at)) >= 0:
-        end = text.find(_UNSENT, begin)
-        if end < 0 and not may_be_cut:
-            break
-        kept.append(text[at:begin].removesuffix("\n\n"))
-        at = len(text) if end < 0 else end + len(_UNSENT)
-    return "".join([*kept, text[at:]])
 
 
 def recognize(

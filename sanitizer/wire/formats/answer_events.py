@@ -9,7 +9,7 @@ from typing import Any
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration
 from sanitizer.wire.formats.events import Events, Json, with_list
-from sanitizer.wire.history import PIECE_ROLE, Note
+from sanitizer.wire.history import Note
 from sanitizer.wire.json_text import SpelledNumber, TextPath, TextSlot
 from sanitizer.wire.shapes import shapes
 
@@ -93,7 +93,6 @@ class GeminiEvents(Events):
     def __init__(self, restoration: Restoration) -> None:
         super().__init__(restoration)
         self._open: dict[str, str] = {}  # candidate -> kind of the text that is coming
-        self._kept: dict[str, str] = {}  # candidate -> what was held back of it, as it came
         self._n_ended: Counter[str] = Counter()
         self._candidates: set[str] = set()
         self._envelope: Json = {}
@@ -159,35 +158,20 @@ class GeminiEvents(Events):
             if self._open.get(index, kind) != kind:
                 shown += self._ended(index)
             self._open[index] = kind
-            now = self._feed(index, kind, text)
+            as_json = kind == "text" and self._asked.in_json
+            path = (index, kind, self._n_ended[index])
+            note = Note("", "", "assistant", "" if kind == "text" else kind, choice=int(index))
+            now = self._channels.feed(path, text, "arguments" if as_json else "text", note=note)
             shown.append(part if now == text else {**part, "text": now})
         return shown
-
-    def _feed(self, index: str, kind: str, text: str) -> str:
-        as_json = kind == "text" and self._asked.in_json
-        path = (index, kind, self._n_ended[index])
-        note = _note(index, kind)
-        now = self._channels.feed(path, text, "arguments" if as_json else "text", note=note)
-        came, held = self._kept.get(index, "") + text, self._channels.held(path)
-        self._told(note, came[: len(came) - len(held)], now)
-        self._kept[index] = held
-        return now
-
-    def _told(self, note: Note, sent: str, shown: str) -> None:
-        """Note the text of one event, which may come back as a part of its own."""
-        if shown:
-            self._restoration.remember(note._replace(sent=sent, shown=shown, role=PIECE_ROLE))
 
     def _ended(self, index: str) -> list[Json]:
         """End the text of a candidate; return a part for what was held back."""
         kind = self._open.pop(index, None)
-        came = self._kept.pop(index, "")
         if kind is None:
             return []
         found = self._channels.finish(lambda path: path[:2] == (index, kind))
         self._n_ended[index] += 1
-        for _, text in found:
-            self._told(_note(index, kind), came, text)
         return [_part(kind, text) for _, text in found]
 
     def _whole(self, part: Any) -> Any:
@@ -197,11 +181,10 @@ class GeminiEvents(Events):
         return part if restored is content else restored["parts"][0]
 
     def _held(self, which: Callable[[TextPath], bool] = lambda path: True) -> list[Json]:
-        ended = [(index, part) for index in list(self._open) for part in self._ended(index)]
-        kinds = ["thought" if "thought" in part else "text" for _, part in ended]
         return [
             self._event_of((index, kind), part["text"])
-            for (index, part), kind in zip(ended, kinds, strict=True)
+            for index, kind in list(self._open.items())
+            for part in self._ended(index)
         ]
 
     def _event_of(self, path: TextPath, text: str) -> Json:
@@ -216,8 +199,3 @@ def _is_text(part: Any) -> bool:
 
 def _part(kind: str, text: str) -> Json:
     return {"text": text, "thought": True} if kind == "thought" else {"text": text}
-
-
-def _note(index: str, kind: str) -> Note:
-    """Return how a text of a candidate is noted."""
-    return Note("", "", "assistant", "" if kind == "text" else kind, choice=int(index))
