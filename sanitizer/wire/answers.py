@@ -449,13 +449,10 @@ def _object(body: bytes) -> dict[str, Any] | None:
 
 def _plain_error(endpoint: Endpoint, status: int) -> bytes:
     message = f"the API answered with status {status} and a body that is not JSON, left out here"
-    if endpoint.format == "ollama":
-        return dumps({"error": message})
-    if endpoint.format == "anthropic":
-        return dumps({"type": "error", "error": {"type": "api_error", "message": message}})
-    return dumps(
-        {"error": {"message": message, "type": "upstream_error", "param": None, "code": None}}
-    )
+    of_openai = {"message": message, "type": "upstream_error", "param": None, "code": None}
+    of_anthropic = {"type": "error", "error": {"type": "api_error", "message": message}}
+    others = {"ollama": {"error": message}, "anthropic": of_anthropic}
+    return dumps(others.get(endpoint.format, {"error": of_openai}))
 
 
 def alike(first: str, second: str) -> bool:

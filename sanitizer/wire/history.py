@@ -309,17 +309,12 @@ def passage(
         texts: what restored plain text. others: returns what restored JSON, or strings in it,
             which is long to make.
     """
-
-    def restorers() -> Iterator[ByParts]:
-        yield texts
-        yield others()
-
     if role == INPUT_ROLE:
         role = ARGUMENTS_ROLE
         sent, shown = _plain(quoted(sent, texts.originals)), _plain(shown)
     pieces = _pieces_of_call(sent, shown, texts) if role == ARGUMENTS_ROLE else None
     if pieces is None:
-        pieces = pieces_of(sent, shown, restorers())
+        pieces = pieces_of(sent, shown, (restorer() for restorer in (lambda: texts, others)))
         # What is no JSON comes back as one value.
         pieces = (_END, *pieces, _END) if role == ARGUMENTS_ROLE else pieces
     return Passage(role, sent, shown, pieces)

@@ -165,8 +165,8 @@ class Coercer:
                 name = next((value for value, of in known.items() if of == original), part)
             self.typed[name] = original
             value = self._reader.value(name) if name in known else self._reader.read(original)
-            stated.append(_stated(original.strip(), value))
-            hidden.append(_Hidden(original.strip(), value, _number(original, name, value)))
+            hidden.append(_Hidden(name, original.strip(), value))
+            stated.append(hidden[-1].stated)
         if not hidden:
             return None
         alone = hidden[0] if len(parts) == 1 else None
@@ -180,23 +180,31 @@ class Coercer:
 
 
 class _Hidden(NamedTuple):
-    """An original, what can be read of it, and the number that it is."""
+    """A stand-in, its original, and what can be read of that."""
 
+    name: str
     original: str
     value: Amount | Moment | None
-    number: Decimal | None
 
+    @property
+    def number(self) -> Decimal | None:
+        """The number that it is; None where it says more or may be read in two ways."""
+        text, value, number = self.original, self.value, None
+        if text.isdecimal():
+            number = Decimal(text) if text == "0" or text[0] != "0" else None
+        elif isinstance(value, Amount) and value.unit != PERCENT:
+            is_value = re.sub(r"(?:_[0-9]+)+\Z", "", self.name.strip("<>")) in VALUES
+            number = value.value if is_value or value.is_money or not value.unit else None
+        return number if number is not None and abs(number) < _MOST else None
 
-def _number(original: str, name: str, value: Amount | Moment | None) -> Decimal | None:
-    """Return the number that an original is, None where it says more or may be read in two ways."""
-    if (text := original.strip()).isdecimal():
-        number = Decimal(text) if text == "0" or text[0] != "0" else None
-    elif not isinstance(value, Amount) or value.unit == PERCENT:
-        return None
-    else:
-        is_value = re.sub(r"(?:_[0-9]+)+\Z", "", name.strip("<>")) in VALUES
-        number = value.value if is_value or value.is_money or not value.unit else None
-    return number if number is not None and abs(number) < _MOST else None
+    @property
+    def stated(self) -> str:
+        """A date or time as ISO 8601 has it; what is so already or not known as it is."""
+        text, value = self.original, self.value
+        if not isinstance(value, Moment) or (value.day is not None and not value.sure):
+            return text
+        # Of seconds a `Moment` knows nothing.
+        return text if re.search(":[0-9]{2}[:.][0-9]{2}", text) else value.iso()
 
 
 def _written(
@@ -213,10 +221,10 @@ def _written(
     if alone is not None and kind == "enum":
         members = option.get("enum", [option.get("const")])
         return _member(members, alone) if isinstance(members, list) else None
-    if alone is None or alone.number is None or kind not in ("integer", "number"):
+    if alone is None or kind not in ("integer", "number") or (number := alone.number) is None:
         return None
-    shown = repr(float(alone.number)) if kind == "number" else str(int(alone.number))
-    return shown if Decimal(shown) == alone.number else None
+    shown = repr(float(number)) if kind == "number" else str(int(number))
+    return shown if Decimal(shown) == number else None
 
 
 def _member(members: list[Any], hidden: _Hidden) -> str | None:
@@ -225,23 +233,16 @@ def _member(members: list[Any], hidden: _Hidden) -> str | None:
     def plainly(text: str) -> str:
         return " ".join(re.split(r"[\s_-]+", text)).casefold()
 
+    number, texts, value = hidden.number, {hidden.original}, hidden.value
     for member in members:
-        if type(member) is SpelledNumber and hidden.number == Decimal(member):
+        if type(member) is SpelledNumber and number == Decimal(member):
             return member
-    texts, value = {hidden.original}, hidden.value
     if isinstance(value, Amount) and value.is_money:
         texts.add(value.unit[:3])
-    alike = [m for m in members if type(m) is str and plainly(m) in set(map(plainly, texts))]
+    named = set(map(plainly, texts))
+    alike = [member for member in members if type(member) is str and plainly(member) in named]
     found = [member for member in alike if member in texts] or alike
     return f'"{inner(found[0])}"' if len(found) == 1 else None
-
-
-def _stated(text: str, value: Amount | Moment | None) -> str:
-    """Return a date or time as ISO 8601 has it; what is so already or not known as it is."""
-    if not isinstance(value, Moment) or (value.day is not None and not value.sure):
-        return text
-    # Of seconds a `Moment` knows nothing.
-    return text if re.search(":[0-9]{2}[:.][0-9]{2}", text) else value.iso()
 
 
 def _iso(stated: str, form: str) -> str | None:

@@ -81,11 +81,12 @@ class Chunks(Events):
         if last:
             before += self._held(lambda path: path[0] == index)
             said = (index, "delta", "content")
-            ends = [slot for slot in walker.slots if slot.path == said and slot.text]
-            for slot in ends if speaks else ():
-                slot.text, changed = slot.text + self._asked.last_line, True
-            if self._asked.last_line and not ends and self._channels.says(lambda p: p == said):
-                before.append(self._event_of(said, self._asked.last_line))
+            if (line := self._asked.last_line) and self._channels.says(said.__eq__):
+                end = next((slot for slot in walker.slots if slot.path == said and slot.text), None)
+                if end is None:
+                    before.append(self._event_of(said, line))
+                elif speaks:
+                    end.text, changed = end.text + line, True
         return found if changed else choice
 
     def _text(self, slot: TextSlot, last: bool) -> str:

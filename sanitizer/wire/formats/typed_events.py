@@ -227,9 +227,8 @@ class EventFeed(Events):
         if not isinstance(kind, str) or kind not in KNOWN:
             raise UpstreamError("the API sent an event of an unknown type")
         number = event.get("sequence_number")
-        self._number = (
-            int(number) if type(number) is SpelledNumber and number.isdecimal() else self._number
-        )
+        if type(number) is SpelledNumber and number.isdecimal():
+            self._number = int(number)
         item = event.get("item")
         if isinstance(item, dict) and isinstance(item.get("name"), str):
             self._tools[_index(event, "output_index")] = item["name"]
@@ -268,11 +267,8 @@ class EventFeed(Events):
 
     def _delta(self, text: str, event: Json) -> Json:
         delta, name = event.get("delta"), text.removeprefix("response.")
-        kind = (
-            "arguments"
-            if name in _ARGUMENTS or (self._asked.in_json and name == "output_text")
-            else "text"
-        )
+        is_json = name in _ARGUMENTS or (self._asked.in_json and name == "output_text")
+        kind = "arguments" if is_json else "text"
         tool = self._tool(event) if name in _TO_TOOLS else None
         place = (text, *(_index(event, key) for key in _PLACE))
         note = self._note(name, place)
@@ -297,13 +293,11 @@ class EventFeed(Events):
 
     def _note(self, name: str, place: Sequence[str]) -> Note:
         """Return how the text of some deltas is noted."""
-        at = tuple(int(each) for each in place[1:])
-        role = "assistant"
-        if name in _TO_TOOLS:
-            role = ARGUMENTS_ROLE if name in _ARGUMENTS else CALL_ROLE
+        role = CALL_ROLE if name in _TO_TOOLS else "assistant"
+        role = ARGUMENTS_ROLE if name in _ARGUMENTS else role
         aside = "" if name in _MAIN else name
         aside = "thought" if name.startswith("reasoning") else aside
-        return Note("", "", role, aside, "deltas", at=at)
+        return Note("", "", role, aside, "deltas", at=tuple(map(int, place[1:])))
 
     def _agree(self, event: Json, slots: Sequence[TextSlot]) -> None:
         """Write the texts that an event tells as a whole as they were told first."""
