@@ -305,7 +305,8 @@ class Restoration:
             slot.tool = tool if slot.tool is None else slot.tool
             slot.text = self._restored(slot, _is_message(document, slot.path))
             if telling is not None and slot.role == "assistant":
-                of = self._said_as if slot.tool is None else CALL_ROLE
+                of = WHOLE_ROLE if self.asked.in_parts else "assistant"
+                of = of if slot.tool is None else CALL_ROLE
                 if slot.kind == "arguments":
                     of = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
                 choice = _choice(slot.path)
@@ -326,10 +327,6 @@ class Restoration:
         else:
             return self.texts.text(slot.text)
         return stream.feed(slot.text) + stream.finish()
-
-    @property
-    def _said_as(self) -> str:
-        return WHOLE_ROLE if self.asked.in_parts else "assistant"
 
 
 _MESSAGES = ((), ("item",), ("output", 0), ("response", "output", 0), ("choices", 0, "message"))

@@ -94,7 +94,6 @@ class GeminiEvents(Events):
         super().__init__(restoration)
         self._open: dict[str, str] = {}  # candidate -> kind of the text that is coming
         self._n_ended: Counter[str] = Counter()
-        self._candidates: set[str] = set()
         self._envelope: Json = {}
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
@@ -120,21 +119,15 @@ class GeminiEvents(Events):
         return [], {k: restored if k == "candidates" else others[k] for k in event}
 
     def _candidate(self, candidate: Any) -> Any:
-        if not isinstance(candidate, dict):
-            raise UpstreamError("the API sent a candidate that cannot be read")
-        index = candidate.get("index", SpelledNumber(0))
+        index = str(self._index(candidate))
         content = candidate.get("content", {})
         parts = content.get("parts", []) if isinstance(content, dict) else None
-        if type(index) is not SpelledNumber or not isinstance(parts, list):
+        if not isinstance(parts, list):
             raise UpstreamError("the API sent a candidate that cannot be read")
-        self._candidates.add(index)
-        wanted = self._asked.n_choices or len(self._candidates)
-        if not index.isdecimal() or len(self._candidates) > wanted:
-            raise UpstreamError("the API sent more candidates than were asked for")
-        shown = self._parts(str(index), parts)
+        shown = self._parts(index, parts)
         if any(candidate.get(name) is not None for name in ("finishReason", "finish_reason")):
-            shown += self._ended(str(index))
-            speaks = self._channels.says(lambda path: path[:2] == (str(index), "text"))
+            shown += self._ended(index)
+            speaks = self._channels.says(lambda path: path[:2] == (index, "text"))
             if self._asked.last_line and speaks:
                 last = shown.pop() if shown and _is_text(shown[-1]) else {"text": ""}
                 shown.append({**last, "text": last["text"] + self._asked.last_line})

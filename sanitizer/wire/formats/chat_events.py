@@ -36,7 +36,6 @@ class Chunks(Events):
         self._marks: dict[TextPath, Json] = {}  # place in a list -> index and type stated there
         self._tools: dict[TextPath, str] = {}  # place of a call -> name of its tool
         self._others: set[str] = set()  # choices that somebody else than the assistant speaks in
-        self._choices: set[str] = set()
         self._calls: dict[TextPath, tuple[str, int]] = {}  # place of calls -> id, how many before
         self._latest: dict[TextPath, int] = {}  # list of calls -> highest place
 
@@ -58,13 +57,7 @@ class Chunks(Events):
         return before, with_list(event, "choices", restored)
 
     def _choice(self, choice: Any, before: list[Json]) -> Any:
-        index = choice.get("index", SpelledNumber(0)) if isinstance(choice, dict) else None
-        if type(index) is not SpelledNumber or not index.isdecimal():
-            raise UpstreamError("the API sent a choice that cannot be read")
-        self._choices.add(index)
-        # Applications that asked for one answer read all chunks as of one.
-        if len(self._choices) > (self._asked.n_choices or len(self._choices)):
-            raise UpstreamError("the API sent more choices than were asked for")
+        index = self._index(choice)
         last = choice.get("finish_reason") is not None
         delta = choice.get("delta")
         speaks = not isinstance(delta, dict) or delta.get("role") in (None, "assistant")
@@ -116,12 +109,12 @@ class Chunks(Events):
         """Return the place of an element of a list (a tool call, a content part), by its index."""
         if not isinstance(value, dict):
             return position
-        place = self._index(path, position, value)
+        place = self._place_of(path, position, value)
         if (*path, place) not in self._marks and len(self._marks) < _MAX_NOTED:
             self._marks[*path, place] = {k: value[k] for k in ("index", "type") if k in value}
         return place
 
-    def _index(self, path: TextPath, position: int, value: Json) -> int:
+    def _place_of(self, path: TextPath, position: int, value: Json) -> int:
         """Return the place of an object in a list.
 
         Applications list calls by index or as they come: both are one order, or it is an error.

@@ -11,7 +11,7 @@ from sanitizer.answers.restorer import RestoredStream
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, Stamp
 from sanitizer.wire.history import PIECE_ROLE, Note
-from sanitizer.wire.json_text import TextPath
+from sanitizer.wire.json_text import SpelledNumber, TextPath
 from sanitizer.wire.shapes import shapes
 
 Json = dict[str, Any]
@@ -166,6 +166,7 @@ class Events(ABC):
         self._asked = restoration.asked
         self._channels = Channels(restoration)
         self._is_stamped = False
+        self._choices: set[str] = set()
 
     @abstractmethod
     def event(self, event: Json) -> tuple[list[Json], Json]:
@@ -184,6 +185,21 @@ class Events(ABC):
     def _held(self, which: Callable[[TextPath], bool] = lambda path: True) -> list[Json]:
         """End some texts; return events for what was held back of them."""
         return [self._event_of(path, text) for path, text in self._channels.finish(which)]
+
+    def _index(self, choice: Any) -> SpelledNumber:
+        """Return which of several answers an object is of.
+
+        Raises:
+            UpstreamError: it does not say so, or there are more than were asked for: applications
+                that asked for one read all as of one.
+        """
+        index = choice.get("index", SpelledNumber(0)) if isinstance(choice, dict) else None
+        if type(index) is not SpelledNumber or not index.isdecimal() or len(index) > 9:
+            raise UpstreamError("the API sent a choice that cannot be read")
+        self._choices.add(index)
+        if len(self._choices) > (self._asked.n_choices or len(self._choices)):
+            raise UpstreamError("the API sent more choices than were asked for")
+        return index
 
     def _error(self, event: Json) -> Json:
         """Restore an event that says what went wrong."""
