@@ -19,6 +19,7 @@ from sanitizer.wire.filter import Exchange, Filter, Preview
 from sanitizer.wire.headers import WireRecord
 
 ClientT = TypeVar("ClientT")
+ErrorT = TypeVar("ErrorT", bound=SanitizerError)
 OnHint = Callable[[str], object]
 """Function that is told what leaves because a request needs it, and what its task may miss."""
 OnNeed = Callable[[list[tuple[str, str]]], Iterable[str]]
@@ -333,7 +334,7 @@ class _SdkFilter(TransportFilter):
         return as_sdk_error(error, self._by.sdk)
 
 
-def as_sdk_error(error: SanitizerError, sdk: str = "openai") -> SanitizerError:
+def as_sdk_error(error: ErrorT, sdk: str = "openai") -> ErrorT:
     """Make the error one of the SDK's too, and return it."""
     # The SDK passes its own errors on at once; others it may wrap, and send the request again.
     theirs: Any = getattr(sys.modules[sdk], _SDKS[sdk][2])

@@ -183,7 +183,7 @@ class EventStream:
         Raises:
             VaultError: it cannot be kept.
         """
-        self._handler.leave()
+        self._restoration.settle()
 
     def _restored(self, block: bytes) -> bytes:
         try:

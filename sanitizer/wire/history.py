@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import pairwise
 from operator import getitem
 from typing import Any, NamedTuple
 
@@ -367,7 +366,10 @@ def quoted(document: str, bare: Collection[str]) -> str:
     """
     for value in tuple(bare):  # other requests of the conversation may add to it meanwhile
         if value in document and not value.startswith('"'):
-            document = _quote(document, value)
+            token = re.compile(rf'"(?:[^"\\]|\\.)*"?|\\.|{re.escape(value)}', re.DOTALL)
+            document = token.sub(
+                lambda m: m[0] if m[0][0] in '"\\' else f'"{inner(m[0])}"', document
+            )
     return document
 
 
@@ -382,13 +384,3 @@ def _pieces_of_call(sent: str, shown: str, texts: Restorer) -> tuple[Piece, ...]
     for was, now in zip(before, after, strict=True):
         found += [*pieces_of(was, now, [texts]), _END]
     return tuple(found)
-
-
-def _quote(document: str, value: str) -> str:
-    pieces = document.split(value)
-    written = [pieces[0]]
-    inside = False
-    for before, after in pairwise(pieces):
-        inside ^= before.replace("\\\\", "").replace('\\"', "").count('"') % 2 == 1
-        written += [value if inside else f'"{inner(value)}"', after]
-    return "".join(written)

@@ -206,10 +206,6 @@ class Events(ABC):
         found: Json = self._restoration.document(shapes("openai")["Error"], event)
         return found
 
-    def leave(self) -> None:
-        """Keep what came of an answer that is left in its middle; raise VaultError."""
-        self._restoration.settle()
-
     def flush(self) -> list[Json]:
         """End the stream; return events for all text held back."""
         held = self._held()
