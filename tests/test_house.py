@@ -26,7 +26,7 @@ MAX_LINES = {
     "answers": 3_810,
     "bulk": 2_300,
     "cli": 3_360,
-    "clients": 1_350,
+    "clients": 1_310,
     "corrections": 500,
     "detect": 1_940,
     "documents": 850,
@@ -41,7 +41,7 @@ MAX_LINES = {
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_350,
-    "wire": 4_930,
+    "wire": 4_790,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
 MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_900, 330

@@ -152,7 +152,7 @@ class Restoration:
         return self._json(tool) if kind == "arguments" else self.texts.stream()
 
     def _json(self, tool: str | None = None) -> JsonText:
-        schema = Schema(root := self.asked.schemas.get(tool), [root])
+        schema = Schema(self.asked.schemas.get(tool))
         return JsonText(self._strings, self.texts, schema, self._coercer, tool is None)
 
     @cached_property

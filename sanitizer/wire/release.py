@@ -61,15 +61,15 @@ class Releaser:
 
         def is_light(slot: TextSlot) -> bool:
             of_role = self._roles.get(slot.role) == "identifiers"
-            return all_light or slot.kind == "light" or of_role
+            return apart and (all_light or slot.kind == "light" or of_role)
 
         apart = self._light is not self._sanitizer
-        light = [slot for slot in slots if apart and is_light(slot)]
-        full = [slot for slot in slots if not (apart and is_light(slot))]
+        light = [slot for slot in slots if is_light(slot)]
+        full = [slot for slot in slots if not is_light(slot)]
         results = _released(self._sanitizer, full)
         records = [result.record for result in _released(self._light, light, light=True)]
-        of_full = [result.record for result in results]
         records += [record for _, record in by_key]
+        of_full = [result.record for result in results]
         record = WireRecord.of(self._sanitizer.policy.name, of_full, records)
         return record, list(zip(full, results, strict=True))
 

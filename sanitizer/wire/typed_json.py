@@ -33,6 +33,7 @@ _BETWEEN = ("", "t", "at", ",")
 """What an answer writes between a date and a time."""
 Types = list[tuple[str, dict[str, Any]]]
 """Kinds of values, each with the schema that it is of; see `Schema.types`."""
+_OF_OBJECTS, _OF_LISTS = ("properties", "additionalProperties"), ("prefixItems", "items")
 _COMBINED = ("anyOf", "oneOf", "allOf")
 _PARAMETERS = ("parameters", "input_schema", "parametersJsonSchema", "parameters_json_schema")
 _TOOLS = ("function", "tools", "functionDeclarations", "function_declarations")
@@ -60,28 +61,25 @@ class Schema:
     fits.
 
     >>> sums = {"$defs": {"sum": {"type": "number"}}, "items": {"$ref": "#/$defs/sum"}}
-    >>> Schema(sums, [sums]).inside(0).types
+    >>> Schema(sums).inside(0).types
     [('number', {'type': 'number'})]
 
     Args:
-        root: the whole schema. found: the parts of it that hold for the place.
+        root: the whole schema. found: the parts of it that hold for the place; all of it, if None.
     """
 
-    def __init__(self, root: Any, found: Iterable[Any]) -> None:
-        seen = set[str]()
+    def __init__(self, root: Any, found: Iterable[Any] | None = None) -> None:
+        seen, found = set[str](), [root] if found is None else found
         self._root, self._options = root, [o for each in found for o in _options(root, each, seen)]
 
     def inside(self, step: str | int) -> Schema:
         """Return what it says of a value by its key, or by its place in a list."""
         found: list[Any] = []
+        listed, others = _OF_LISTS if isinstance(step, int) else _OF_OBJECTS
         for option in self._options:
-            if isinstance(step, str):
-                known, rest = option.get("properties"), option.get("additionalProperties")
-                found.append(known.get(step, rest) if isinstance(known, dict) else rest)
-            else:
-                first, rest = option.get("prefixItems"), option.get("items")
-                listed = first if isinstance(first, list) else []
-                found.append(listed[step] if step < len(listed) else rest)
+            known, rest = option.get(listed), option.get(others)
+            known = dict(enumerate(known)) if isinstance(known, list) else known
+            found.append(known.get(step, rest) if isinstance(known, dict) else rest)
         return Schema(self._root, found)
 
     @cached_property

@@ -114,9 +114,8 @@ class GeminiEvents(Events):
         restored = [self._candidate(each) for each in candidates]
         rest = {k: v for k, v in event.items() if k != "candidates"}
         others = self._restoration.document(shape, rest)
-        if others is rest:
-            return [], with_list(event, "candidates", restored)
-        return [], {k: restored if k == "candidates" else others[k] for k in event}
+        event = event if others is rest else {**event, **others}
+        return [], with_list(event, "candidates", restored)
 
     def _candidate(self, candidate: Any) -> Any:
         index = str(self._index(candidate))
@@ -134,11 +133,9 @@ class GeminiEvents(Events):
         rest = {k: v for k, v in candidate.items() if k != "content"}
         others = self._restoration.document(shapes("gemini")["Candidate"], rest)
         said = with_list(content, "parts", shown)
-        if said is content:
-            if others is rest:
-                return candidate
-            return {**others, "content": content} if "content" in candidate else others
-        return {**others, "content": {"role": "model", **said}}
+        if said is not content:
+            return {**others, "content": {"role": "model", **said}}
+        return candidate if others is rest else {**candidate, **others}
 
     def _parts(self, index: str, parts: list[Any]) -> list[Any]:
         shown: list[Any] = []
