@@ -26,7 +26,7 @@ MAX_LINES = {
     "answers": 3_810,
     "bulk": 2_300,
     "cli": 3_300,
-    "clients": 1_350,
+    "clients": 1_320,
     "corrections": 500,
     "detect": 2_090,
     "documents": 850,
@@ -41,7 +41,7 @@ MAX_LINES = {
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_785,
-    "wire": 4_930,
+    "wire": 4_830,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
 MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 49_520, 330

@@ -62,7 +62,7 @@ class Walk:
 
 
 @pytest.mark.parametrize(
-    ("policy", "n_files", "n_jumps"), [("balanced", 30, 180), ("words", 28, 240)]
+    ("policy", "n_files", "n_jumps"), [("balanced", 30, 185), ("words", 28, 240)]
 )
 def test_one_text_crosses_few_files_and_few_times(
     model: OnnxMaskedLM, policy: str, n_files: int, n_jumps: int

@@ -271,7 +271,9 @@ class Fuzzer:
         # A seed of randomness is never replaced (docs/threat-model.md): a mutation put one there.
         told = {str(number) for number in seeds(before)}
         self._check("a body", [exchange.body.decode(), *strings(after)], damaged, told)
-        self._check("the record", [json.dumps(exchange.record.as_dict()), str(exchange.headers)])
+        self._check(
+            "the record", [json.dumps(exchange.record.as_dict()), str(exchange.record.headers())]
+        )
 
     def _header(self, planted: Iterable[Planted]) -> None:
         """Put an identifier of a sure kind into a header: it is refused."""

@@ -12,9 +12,4 @@ from sanitizer.doors import lazy_door
 if TYPE_CHECKING:
     from sanitizer.clients.frameworks import check_shielded as check_shielded
 else:
-    __getattr__, __dir__, __all__ = lazy_door(
-        __name__,
-        {
-            "clients.frameworks": "check_shielded",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_door(__name__, {"clients.frameworks": "check_shielded"})

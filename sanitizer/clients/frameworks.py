@@ -10,9 +10,10 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
-from sanitizer.clients.shielding import is_shielded, shielded_http_client
+from sanitizer.clients.shielding import as_sdk_error, is_shielded, shielded_http_client
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline.sanitizer import Sanitizer
 
@@ -140,11 +141,7 @@ def refuse_replacement(asker: str) -> None:
 
 def refused_by_litellm() -> RequestRefused:
     """Return the error for a client that LiteLLM would replace, as one of the SDK's too."""
-    from sanitizer.clients.shielding import as_sdk_error
-
-    error = as_sdk_error(RequestRefused(_BUILDS_ITS_OWN, "unshielded"))
-    assert isinstance(error, RequestRefused)
-    return error
+    return as_sdk_error(RequestRefused(_BUILDS_ITS_OWN, "unshielded"))
 
 
 def watch_litellm() -> None:
@@ -198,8 +195,6 @@ def refuse_tracing() -> None:
 def _langsmith_traces() -> bool:
     if "langchain_core" not in sys.modules or "langsmith" not in sys.modules:
         return False
-    from importlib import import_module
-
     return bool(import_module("langsmith.utils").tracing_is_enabled())
 
 
@@ -214,11 +209,8 @@ def _agents_trace() -> bool:
         return False
     multi = getattr(tracing.get_trace_provider(), "_multi_processor", None)
     running = list(getattr(multi, "_processors", ()))
-    exporting = [each for each in running if _exports(each, processors.BackendSpanExporter)]
+    kind = processors.BackendSpanExporter
+    exporting = [each for each in running if isinstance(getattr(each, "_exporter", None), kind)]
     if exporting:
         tracing.set_trace_processors([each for each in running if each not in exporting])
     return bool(exporting)
-
-
-def _exports(processor: Any, kind: Any) -> bool:
-    return isinstance(getattr(processor, "_exporter", None), kind)

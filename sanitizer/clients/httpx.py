@@ -14,6 +14,7 @@ import httpx
 
 from sanitizer.clients.transport import (
     AsyncTransport,
+    Filtering,
     SyncTransport,
     TransportFilter,
     filtered_client,
@@ -86,7 +87,7 @@ def filtered(
     client: ClientT,
     sanitizer: Sanitizer,
     *,
-    filter_class: type[TransportFilter] = TransportFilter,
+    filter_class: Filtering = TransportFilter,
     user: object | None = None,
 ) -> ClientT:
     """Return a client like this one whose every transport is filtered: main one, proxies, mounts.

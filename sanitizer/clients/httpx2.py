@@ -13,6 +13,7 @@ except ModuleNotFoundError:
 
 from sanitizer.clients.transport import (
     AsyncTransport,
+    Filtering,
     SyncTransport,
     TransportFilter,
     filtered_client,
@@ -38,7 +39,7 @@ def filtered(
     client: ClientT,
     sanitizer: Sanitizer,
     *,
-    filter_class: type[TransportFilter] = TransportFilter,
+    filter_class: Filtering = TransportFilter,
     user: object | None = None,
 ) -> ClientT:
     """Return a client as `sanitizer.clients.httpx.filtered` does, of httpx2."""

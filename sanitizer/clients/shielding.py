@@ -6,12 +6,11 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from math import inf
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
-from sanitizer.answers.asking import Need
 from sanitizer.clients.transport import KEY, Request, TransportFilter, is_filter
 from sanitizer.errors import RequestRefused, SanitizerError
 from sanitizer.pipeline.sanitizer import Sanitizer
@@ -20,6 +19,7 @@ from sanitizer.wire.filter import Exchange, Filter, Preview
 from sanitizer.wire.headers import WireRecord
 
 ClientT = TypeVar("ClientT")
+ErrorT = TypeVar("ErrorT", bound=SanitizerError)
 OnHint = Callable[[str], object]
 """Function that is told what leaves because a request needs it, and what its task may miss."""
 OnNeed = Callable[[list[tuple[str, str]]], Iterable[str]]
@@ -269,53 +269,56 @@ class _Shield:
 
     def filtered(self, http_client: Any, user: object | None = None) -> Any:
         """Filter every transport of an HTTP client of either library."""
-        filter_class = _filter_class(self.sdk, self.trusted_tracing, self.on_hint, self.on_need)
         for name in ("httpx2", "httpx"):
             library = sys.modules.get(name)
             if library is not None and isinstance(
                 http_client, (library.Client, library.AsyncClient)
             ):
                 adapter = import_module(f"sanitizer.clients.{name}")
-                return adapter.filtered(
-                    http_client, self.sanitizer, filter_class=filter_class, user=user
-                )
+                by = partial(_SdkFilter, by=self)
+                return adapter.filtered(http_client, self.sanitizer, filter_class=by, user=user)
         raise TypeError(f"http_client must be of httpx2 or httpx, got {type(http_client).__name__}")
 
 
 class _SdkFilter(TransportFilter):
-    """A filter for the SDK: answers carry the record, and errors are the SDK's as well."""
+    """A filter for the SDK: answers carry the record, and errors are the SDK's as well.
 
-    sdk = "openai"
-    on_hint: OnHint | None = None
-    on_need: OnNeed | None = None
+    It lets nothing out while a framework sends traces past it, unless these are trusted.
+    """
+
+    def __init__(self, sanitizer: Sanitizer, by: _Shield) -> None:
+        super().__init__(sanitizer)
+        self._by = by
 
     def request(
         self, method: str, target: bytes, headers: Mapping[str, str], body: bytes
     ) -> Exchange:
+        if not self._by.trusted_tracing:
+            with self.stage("whether traces are sent could not be found out, nothing was sent"):
+                import_module("sanitizer.clients.frameworks").refuse_tracing()
         exchange = super().request(method, target, headers, body)
-        if self.on_hint is not None:
+        if (tell := self._by.on_hint) is not None:
             for hint in exchange.hints:
-                self.on_hint(hint)
+                tell(hint)
         return exchange
 
     def again(self, exchange: Exchange, request: Request, body: bytes) -> Exchange | None:
         with self.stage("what the answer asks for could not be released"):
-            needs = exchange.needs(body) if self.on_need is not None else ()
-            released = self._ask(exchange, needs)
+            released = self._ask(exchange, body)
         return self.request(*request) if released else None
 
     def said(self, exchange: Exchange) -> Callable[[str], str] | None:
         def ask(said: str) -> str:
-            self._ask(exchange, exchange.needs(said))
+            self._ask(exchange, said)
             return ""
 
-        return None if self.on_need is None else ask
+        return None if self._by.on_need is None else ask
 
-    def _ask(self, exchange: Exchange, needs: Sequence[Need]) -> bool:
+    def _ask(self, exchange: Exchange, said: bytes | str) -> bool:
         """Ask what may leave of what an answer needs; return True if something may."""
-        if self.on_need is None or not needs:
+        if self._by.on_need is None or not (needs := exchange.needs(said)):
             return False
-        chosen = self.on_need([(need.kind, need.placeholder) for need in needs])
+        chosen = self._by.on_need([(need.kind, need.placeholder) for need in needs])
         return exchange.decide(needs, tuple(chosen))
 
     def stamp(self, exchange: Exchange) -> Stamp:
@@ -328,31 +331,10 @@ class _SdkFilter(TransportFilter):
         }
 
     def error(self, error: SanitizerError) -> SanitizerError:
-        return as_sdk_error(error, self.sdk)
+        return as_sdk_error(error, self._by.sdk)
 
 
-class _TracelessFilter(_SdkFilter):
-    """A filter that lets nothing out while a framework sends traces past it."""
-
-    def request(
-        self, method: str, target: bytes, headers: Mapping[str, str], body: bytes
-    ) -> Exchange:
-        with self.stage("whether traces are sent could not be found out, nothing was sent"):
-            import_module("sanitizer.clients.frameworks").refuse_tracing()
-        return super().request(method, target, headers, body)
-
-
-@cache
-def _filter_class(
-    sdk: str, trusted_tracing: bool, on_hint: OnHint | None, on_need: OnNeed | None
-) -> type[_SdkFilter]:
-    base = _SdkFilter if trusted_tracing else _TracelessFilter
-    called = {"on_hint": on_hint, "on_need": on_need}
-    own = {name: call and staticmethod(call) for name, call in called.items()}
-    return type(base.__name__, (base,), {"sdk": sdk, "__doc__": base.__doc__, **own})
-
-
-def as_sdk_error(error: SanitizerError, sdk: str = "openai") -> SanitizerError:
+def as_sdk_error(error: ErrorT, sdk: str = "openai") -> ErrorT:
     """Make the error one of the SDK's too, and return it."""
     # The SDK passes its own errors on at once; others it may wrap, and send the request again.
     theirs: Any = getattr(sys.modules[sdk], _SDKS[sdk][2])

@@ -121,6 +121,10 @@ class TransportFilter:
             ) from None
 
 
+Filtering = Callable[[Sanitizer], TransportFilter]
+"""Returns how a transport uses the filter: a class, or a function like one."""
+
+
 class _Ref(weakref.ref[Any]):
     """A weak reference of our own: Python shares plain ones to the same object."""
 
@@ -169,7 +173,7 @@ class _Transport(Generic[TransportT]):
         transport: TransportT,
         sanitizer: Sanitizer,
         *,
-        filter_class: type[TransportFilter] = TransportFilter,
+        filter_class: Filtering = TransportFilter,
         owner: Owner | None = None,
     ) -> None:
         if isinstance(transport, _Transport):  # what is sanitized twice cannot be restored
@@ -376,7 +380,7 @@ def filtered_client(
     client: ClientT,
     kind: type[_Transport[Any]],
     sanitizer: Sanitizer,
-    filter_class: type[TransportFilter],
+    filter_class: Filtering,
     user: object | None,
 ) -> ClientT:
     """Copy an HTTP client and filter every transport of the copy, as the library's `filtered`.

@@ -152,7 +152,7 @@ class Restoration:
         return self._json(tool) if kind == "arguments" else self.texts.stream()
 
     def _json(self, tool: str | None = None) -> JsonText:
-        schema = Schema(root := self.asked.schemas.get(tool), [root])
+        schema = Schema(self.asked.schemas.get(tool))
         return JsonText(self._strings, self.texts, schema, self._coercer, tool is None)
 
     @cached_property
@@ -305,7 +305,8 @@ class Restoration:
             slot.tool = tool if slot.tool is None else slot.tool
             slot.text = self._restored(slot, _is_message(document, slot.path))
             if telling is not None and slot.role == "assistant":
-                of = self._said_as if slot.tool is None else CALL_ROLE
+                of = WHOLE_ROLE if self.asked.in_parts else "assistant"
+                of = of if slot.tool is None else CALL_ROLE
                 if slot.kind == "arguments":
                     of = INPUT_ROLE if slot.is_json else ARGUMENTS_ROLE
                 choice = _choice(slot.path)
@@ -326,10 +327,6 @@ class Restoration:
         else:
             return self.texts.text(slot.text)
         return stream.feed(slot.text) + stream.finish()
-
-    @property
-    def _said_as(self) -> str:
-        return WHOLE_ROLE if self.asked.in_parts else "assistant"
 
 
 _MESSAGES = ((), ("item",), ("output", 0), ("response", "output", 0), ("choices", 0, "message"))
@@ -449,13 +446,10 @@ def _object(body: bytes) -> dict[str, Any] | None:
 
 def _plain_error(endpoint: Endpoint, status: int) -> bytes:
     message = f"the API answered with status {status} and a body that is not JSON, left out here"
-    if endpoint.format == "ollama":
-        return dumps({"error": message})
-    if endpoint.format == "anthropic":
-        return dumps({"type": "error", "error": {"type": "api_error", "message": message}})
-    return dumps(
-        {"error": {"message": message, "type": "upstream_error", "param": None, "code": None}}
-    )
+    of_openai = {"message": message, "type": "upstream_error", "param": None, "code": None}
+    of_anthropic = {"type": "error", "error": {"type": "api_error", "message": message}}
+    others = {"ollama": {"error": message}, "anthropic": of_anthropic}
+    return dumps(others.get(endpoint.format, {"error": of_openai}))
 
 
 def alike(first: str, second: str) -> bool:

@@ -16,7 +16,7 @@ from sanitizer.wire.history import CALL_ROLE, INPUT_ROLE, WHOLE_ROLE, Note
 from sanitizer.wire.json_text import spelled_leaves
 from sanitizer.wire.walker import ARGUMENTS_ROLE, VALUE_ROLE, Walker, is_json, speaker
 
-_API = "assistant"
+_API, _BESIDE = "assistant", ("system", "developer")
 _KEPT_THERE = ("previous_response_id", "conversation")
 """Fields of a request that name what an API keeps of a chat."""
 
@@ -54,10 +54,9 @@ class Chat(NamedTuple):
 
     def answered(self, words: str, values: str) -> tuple[Turn, ...]:
         """Return the turns with those of an answer, which goes on with what was begun for it."""
-        *before, last = self.turns or (Turn("", ""),)
-        if last.who != _API:
-            return *self.turns, Turn(_API, words, values)
-        return *before, Turn(_API, last.words + words, last.values + values)
+        turns = list(self.turns)
+        _add(turns, Turn(_API, words, values))
+        return tuple(turns)
 
 
 def chat_of(endpoint: Endpoint, document: Mapping[str, Any], walker: Walker) -> Chat | None:
@@ -66,30 +65,33 @@ def chat_of(endpoint: Endpoint, document: Mapping[str, Any], walker: Walker) -> 
         return None
     held = document.get(field, [])
     elements = held if isinstance(held, list) else [held]
+    speakers = [speaker(each, "user") for each in elements]
     texts: defaultdict[tuple[int, bool], list[str]] = defaultdict(list)
     beside: list[str] = []
     for slot in walker.slots:
         first, at = (*slot.path, 0, 0)[:2]
         at = at if isinstance(at, int) else 0
-        if first != field or speaker(elements[at], "user") in ("system", "developer"):
+        if first != field or speakers[at] in _BESIDE:
             beside.append(slot.text)
         elif slot.kind == "text" and not slot.aside:
             texts[at, slot.role == VALUE_ROLE].append(slot.text)
     turns: list[Turn] = []
     n_known = 0
-    for at, element in enumerate(elements):
-        who = speaker(element, "user")
-        if who in ("system", "developer"):
-            continue
-        turn = Turn(who, _squeezed(texts[at, False]), _squeezed(texts[at, True]))
-        if who == _API and turns and turns[-1].who == _API:
-            last = turns.pop()
-            turn = Turn(who, last.words + turn.words, last.values + turn.values)
-        turns.append(turn)
-        n_known = len(turns) if who == _API else n_known
+    for at, who in enumerate(speakers):
+        if who not in _BESIDE:
+            _add(turns, Turn(who, _squeezed(texts[at, False]), _squeezed(texts[at, True])))
+            n_known = len(turns) if who == _API else n_known
     kept = next((document[name] for name in _KEPT_THERE if document.get(name)), "")
     kept = kept.get("id", "") if isinstance(kept, dict) else kept
     return Chat(tuple(turns), n_known, tuple(beside), str(kept))
+
+
+def _add(turns: list[Turn], turn: Turn) -> None:
+    """Add a turn; what an API writes goes on with what it wrote just before."""
+    if turn.who == _API and turns and turns[-1].who == _API:
+        last = turns.pop()
+        turn = Turn(_API, last.words + turn.words, last.values + turn.values)
+    turns.append(turn)
 
 
 def said(notes: Iterable[Note]) -> Iterator[tuple[str, str]]:

@@ -183,7 +183,7 @@ class EventStream:
         Raises:
             VaultError: it cannot be kept.
         """
-        self._handler.leave()
+        self._restoration.settle()
 
     def _restored(self, block: bytes) -> bytes:
         try:
@@ -218,9 +218,8 @@ class EventStream:
 
     def _inserted(self, events: list[Json]) -> bytes:
         """Write events that the API did not send."""
-        heads = [f"event: {event['type']}\n" if self._are_named else "" for event in events]
-        written = zip(events, heads, strict=True)
-        return b"".join([self._written(self._stamped(event), head) for event, head in written])
+        named = [(f"event: {e['type']}\n" if self._are_named else "", e) for e in events]
+        return b"".join([self._written(self._stamped(event), head) for head, event in named])
 
 
 def _parsed(data: str) -> Json:

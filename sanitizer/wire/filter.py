@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sanitizer.answers.asking import Need
@@ -45,6 +46,8 @@ from sanitizer.wire.walker import Walker, sure_kind
 _LOG = logging.getLogger("sanitizer")
 MAX_BODY = 50_000_000
 """Longest body of a request, in bytes."""
+Headers = Mapping[str, str]
+"""Headers of a request, by lower-case names."""
 _ASKED = ("user", "system", "developer", "tool")
 """Roles of texts about which an API may be asked."""
 _TOOLS = ("tools", "functions", "toolConfig", "tool_config")
@@ -93,11 +96,6 @@ class Exchange:
     _asked: Asked = field(default_factory=Asked, repr=False)
     _newest: str = field(default="", repr=False)
     texts: tuple[tuple[str, SanitizedText], ...] = field(default=(), repr=False)
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The record as response headers."""
-        return self.record.headers()
 
     @property
     def stream_type(self) -> str:
@@ -241,27 +239,13 @@ class Filter:
 
     Args:
         sanitizer: Sanitizer of the conversation.
-        max_body: longest body of a request, in bytes.
-
-    Raises:
-        ValueError: max_body is below 1.
     """
 
-    def __init__(self, sanitizer: Sanitizer, max_body: int = MAX_BODY) -> None:
-        if max_body < 1:
-            raise ValueError(f"max_body must be at least 1, got {max_body!r}")
+    def __init__(self, sanitizer: Sanitizer) -> None:
         self._sanitizer, self._policy = sanitizer, sanitizer.policy
         self._releaser = Releaser(sanitizer)
-        self._max_body = max_body
 
-    def request(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        most: int | None = None,
-    ) -> Exchange:
+    def request(self, method: str, path: str, headers: Headers, body: bytes) -> Exchange:
         """Return what may be sent in place of a request.
 
         Args:
@@ -269,7 +253,6 @@ class Filter:
             path: as sent, not decoded, with the query string if there is one.
             headers: lower-case names; content-type, content-encoding and upgrade are read.
             body: raw bytes; compressed ones are read as `content-encoding` says.
-            most: bytes of the body, decompressed, if fewer than the filter's.
 
         Raises:
             RequestRefused: reason "endpoint" (404), "content-type", "content-encoding" (415),
@@ -277,17 +260,16 @@ class Filter:
                 "embeddings", "content-encoding". Nothing may be sent then.
             SanitizerError: as `Sanitizer.sanitize`. Nothing may be sent then.
         """
-        return self.release(self.read(method, path, headers, body, most))
+        return self.release(self.read(method, path, headers, body))
 
     def read(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        most: int | None = None,
+        self, method: str, path: str, headers: Headers, body: bytes, most: int | None = None
     ) -> Read:
-        """Read a request, whichever conversation it is of; raise RequestRefused, as `request`."""
+        """Read a request, whichever conversation it is of; raise RequestRefused, as `request`.
+
+        Args:
+            most: bytes of the body, decompressed, if fewer than MAX_BODY.
+        """
         if "websocket" in headers.get("upgrade", "").lower():
             told = "WebSocket connections are not let through: send each request with POST"
             raise RequestRefused(told, "websocket", 426)
@@ -313,9 +295,7 @@ class Filter:
         drop_last_lines(walker, found)
         return Read(endpoint, document, found, walker, chat_of(endpoint, document, walker))
 
-    def preview(
-        self, path: str, headers: Mapping[str, str], body: bytes, most: int | None = None
-    ) -> Preview:
+    def preview(self, path: str, headers: Headers, body: bytes, most: int | None = None) -> Preview:
         """Return what `request` would send by POST now.
 
         Guarantee: vault, conversation and budget stay as they are, and so do the numbers of later
@@ -325,22 +305,17 @@ class Filter:
             SanitizerError: as `request`; but a budget has no limit here.
         """
         given, sanitizer = self._sanitizer, self._sanitizer.unsent()
-        exchange = Filter(sanitizer, self._max_body).request("POST", path, headers, body, most)
+        unsent = Filter(sanitizer)
+        exchange = unsent.release(unsent.read("POST", path, headers, body, most))
         known, now = (each.inner.vault.originals(given.conversation) for each in (given, sanitizer))
         written, texts = exchange.body.decode(), exchange.texts
-        here = [
-            (e.replacement, e.original)
-            for _, of in texts
-            for e in of.replacements
-            if e.kind != "article"
-        ]
+        replaced = (e for _, of in texts for e in of.replacements if e.kind != "article")
+        here = [(e.replacement, e.original) for e in replaced]
         others = [(value, now[value]) for value in now if value in written]
         return Preview(
             json.loads(written),
             tuple(dict.fromkeys(here + [p for p in others if p[0][0] == "<" or p[0] in known])),
-            tuple(
-                (left.kind, text[left.start : left.end]) for text, of in texts for left in of.left
-            ),
+            tuple((e.kind, text[e.start : e.end]) for text, of in texts for e in of.left),
             tuple(text[fact.start : fact.end] for text, of in texts for fact in of.warnings),
             exchange.hints,
             exchange.record,
@@ -381,7 +356,7 @@ class Filter:
         told = any(slot.role == "tool" for slot in walker.slots)
         if told or any(document.get(name) for name in _TOOLS):
             sanitizer.inner.declares_tools()
-        for slot in walker.slots if policy.roles else ():
+        for slot in walker.slots:
             how = policy.roles.get(slot.role)
             if slot.kind != "light" and how in ("identifiers", "names", "public"):
                 walker.left[f"messages of {slot.role}"] += 1
@@ -393,8 +368,7 @@ class Filter:
         ended = claims_ended(sanitizer, texts, told)
         for kind in (kind for _, result in said for kind in result.record.left):
             walker.left[f"needed {kind}"] += 1
-        newest = next((result for slot, result in reversed(said) if slot.role == "user"), None)
-        hints = newest.hints if newest is not None else ()
+        hints = next((result.hints for slot, result in reversed(said) if slot.role == "user"), ())
         record = replace(
             record,
             n_claims_ended=len(ended),
@@ -406,15 +380,15 @@ class Filter:
         _tell(record)
         self._releaser.hide_numbers(walker.numbers)
         answers = sanitizer.inner.answers
-        for slot, result in said:
-            is_first = (slot.role, slot.kind, slot.holds_json) == ("user", "text", False)
-            if is_first and (note := answers.note([result])):
+        of_user = [(s, result) for s, result in said if (s.role, s.kind) == ("user", "text")]
+        for slot, result in of_user:
+            if not slot.holds_json and (note := answers.note([result])):
                 slot.text = f"{slot.text}\n\n{note}"
                 break  # it stands at one place from turn to turn, for caches of APIs
         # What the API must be told to calculate with hidden values.
         if told_how := answers.instruction([result for s, result in said if s.role in _ASKED]):
             _instruct(endpoint, found, told_how)
-        prompts = [result for slot, result in said if (slot.role, slot.kind) == ("user", "text")]
+        prompts = tuple(result for _, result in of_user) if answers.extractor is not None else ()
         in_json, notes = _asks_for_json(endpoint, document), texts.notes()
         # What was generated may come back as a prompt, in which it would be the user's.
         as_text = policy.wire.notes == "text" and not in_json and endpoint.name != "api/generate"
@@ -423,18 +397,17 @@ class Filter:
             before,
             endpoint.format == "gemini",
             _n_choices(endpoint, document),
-            tuple(prompts if answers.extractor is not None else ()),
+            prompts,
             n_turns,
             texts,
             last_line(notes) if as_text else "",
             {} if policy.wire.tools == "keep" else _schemas(endpoint, document),
             kept=kept,
         )
-        streams = _asks_for_stream(endpoint, document)
         return Exchange(
             dumps(found),
             record,
-            streams,
+            _asks_for_stream(endpoint, document),
             hints,
             notes,
             endpoint,
@@ -444,15 +417,13 @@ class Filter:
             tuple((given[id(slot)], result) for slot, result in said),
         )
 
-    def _document(
-        self, headers: Mapping[str, str], body: bytes, most: int | None
-    ) -> dict[str, Any]:
+    def _document(self, headers: Headers, body: bytes, most: int | None) -> dict[str, Any]:
         """Read the body, which has to be a JSON object."""
         if _media_type(headers.get("content-type", "")) != "application/json":
             raise RequestRefused(
                 "the content type must be application/json, in UTF-8", "content-type", 415
             )
-        most = min(self._max_body, most or self._max_body)
+        most = min(MAX_BODY, most or MAX_BODY)
         if len(body) > most:
             raise RequestRefused(f"the body is longer than {most} bytes", "size", 413)
         if encoding := headers.get("content-encoding"):
@@ -470,14 +441,12 @@ class Filter:
 
 def _tell(record: WireRecord) -> None:
     """Log what may be missed or sensitive: counts and classes, no text."""
-    media = record.untouched.get("media", 0)
-    if record.n_warnings or record.n_hints or media:
+    counts = record.n_warnings, record.n_hints, record.untouched.get("media", 0)
+    if any(counts):
         _LOG.info(
             "phrases that seem to tell a sensitive fact and leave: %d; hints: %d; images and files "
             "that are not read: %d",
-            record.n_warnings,
-            record.n_hints,
-            media,
+            *counts,
         )
 
 
@@ -493,36 +462,29 @@ def _instruct(endpoint: Endpoint, released: dict[Any, Any], told: str) -> None:
 
     Requests without such a place, as completions are, stay as they are.
     """
-    place = endpoint.system
-    if endpoint.format == "gemini" and "system_instruction" in released:
-        place = "system_instruction"
-    inner = released.get(place)
+    holder, place = released, endpoint.system
     if endpoint.format == "gemini":
-        if place not in released:
-            released[place] = inner = {"parts": []}
-        parts = inner.get("parts") if isinstance(inner, dict) else None
+        place = "system_instruction" if "system_instruction" in released else place
+        found = released.setdefault(place, {"parts": []})
+        parts = found.get("parts") if isinstance(found, dict) else None
         if isinstance(parts, list):
             parts.append({"text": told})
-    elif place == "messages":
-        if isinstance(inner, list) and not _told_in_first(inner, told):
-            inner.insert(0, {"role": "system", "content": told})
-    elif isinstance(inner, list):
-        inner.append({"type": "text", "text": told})
+        return
+    if place == "messages":
+        if not isinstance(messages := released.get(place), list):
+            return
+        holder = messages[0] if messages and isinstance(messages[0], dict) else {}
+        is_system = holder.get("role") in ("system", "developer")
+        if not is_system or not isinstance(holder.get("content"), (str, TextSlot)):
+            holder = {"role": "system", "content": ""}
+            messages.insert(0, holder)
+        place = "content"
+    before = holder.get(place)
+    if isinstance(before, list):
+        before.append({"type": "text", "text": told})
     elif place:
-        before = inner.text if isinstance(inner, TextSlot) else inner
-        released[place] = f"{before}\n\n{told}" if before else told
-
-
-def _told_in_first(messages: list[Any], told: str) -> bool:
-    """Add a text to the system prompt that a list of messages begins with, if it does."""
-    first = messages[0] if messages else None
-    if not isinstance(first, dict) or first.get("role") not in ("system", "developer"):
-        return False
-    content = first.get("content")
-    before = content.text if isinstance(content, TextSlot) else content
-    if isinstance(before, str):
-        first["content"] = f"{before}\n\n{told}"
-    return isinstance(before, str)
+        before = before.text if isinstance(before, TextSlot) else before
+        holder[place] = f"{before}\n\n{told}" if before else told
 
 
 def _n_choices(endpoint: Endpoint, document: dict[str, Any]) -> int | None:
@@ -567,20 +529,15 @@ def _comes_in_pieces(document: Mapping[str, Any]) -> bool:
 
     Told by what is there alone, never by what it says.
     """
-    before: bool | None = None  # whether the part before is a thought; None if it is no text
+    thoughts: list[bool | None] = []  # of each part; None for those that are no text of the model
     contents = document.get("contents")
     for content in contents if isinstance(contents, list) else []:
-        if not isinstance(content, dict) or content.get("role") != "model":
-            before = None
-            continue
-        parts = content.get("parts")
+        of_model = isinstance(content, dict) and content.get("role") == "model"
+        parts = content.get("parts") if of_model else [None]
         for part in parts if isinstance(parts, list) else []:
             is_text = isinstance(part, dict) and isinstance(part.get("text"), str)
-            now = part.get("thought") is True if is_text else None
-            if now is not None and now == before:
-                return True
-            before = now
-    return False
+            thoughts.append(part.get("thought") is True if is_text else None)
+    return any(one is not None and one == two for one, two in pairwise(thoughts))
 
 
 def _media_type(content_type: str) -> str:

@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import pairwise
 from operator import getitem
 from typing import Any, NamedTuple
 
@@ -51,6 +50,7 @@ Places = Counter[tuple[str, str]]
 
 _TOLD, _UNSENT = "[sanitizer: the model was told ", "; this line is not sent]"
 """Beginning and end of the last line of an answer, see `last_line`."""
+_LAST_LINE = re.compile(rf"(?:\n\n)?{re.escape(_TOLD)}.*?(?:{re.escape(_UNSENT)}|\Z)", re.DOTALL)
 
 _BETWEEN = "\0"
 """Stands between values of arguments: a token of its own."""
@@ -135,24 +135,16 @@ def drop_last_lines(walker: Walker, document: Any) -> None:
     for slot in walker.slots[::-1]:
         if _TOLD not in slot.text or slot.kind != "text" or slot.role == VALUE_ROLE:
             continue
-        slot.text = _without_lines(slot.text, slot.role == "assistant")
+        text, end = slot.text, len(slot.text)
+        if slot.role != "assistant":  # only of answers it may be cut off
+            end = text.rfind(_UNSENT) + len(_UNSENT) if _UNSENT in text else 0
+        slot.text = _LAST_LINE.sub("", text[:end]) + text[end:]
         path = slot.path[:-1]
         while not slot.text and path and isinstance(path[-1], int):
             parts = reduce(getitem, path[:-1], document)
             del parts[path[-1]]
             path = () if parts else path[:-2]
     walker.slots = [slot for slot in walker.slots if slot.text]
-
-
-def _without_lines(text: str, may_be_cut: bool) -> str:
-    kept, at = [], 0
-    while (begin := text.find(_TOLD, at)) >= 0:
-        end = text.find(_UNSENT, begin)
-        if end < 0 and not may_be_cut:
-            break
-        kept.append(text[at:begin].removesuffix("\n\n"))
-        at = len(text) if end < 0 else end + len(_UNSENT)
-    return "".join([*kept, text[at:]])
 
 
 def recognize(
@@ -316,17 +308,12 @@ def passage(
         texts: what restored plain text. others: returns what restored JSON, or strings in it,
             which is long to make.
     """
-
-    def restorers() -> Iterator[ByParts]:
-        yield texts
-        yield others()
-
     if role == INPUT_ROLE:
         role = ARGUMENTS_ROLE
         sent, shown = _plain(quoted(sent, texts.originals)), _plain(shown)
     pieces = _pieces_of_call(sent, shown, texts) if role == ARGUMENTS_ROLE else None
     if pieces is None:
-        pieces = pieces_of(sent, shown, restorers())
+        pieces = pieces_of(sent, shown, (restorer() for restorer in (lambda: texts, others)))
         # What is no JSON comes back as one value.
         pieces = (_END, *pieces, _END) if role == ARGUMENTS_ROLE else pieces
     return Passage(role, sent, shown, pieces)
@@ -379,7 +366,10 @@ def quoted(document: str, bare: Collection[str]) -> str:
     """
     for value in tuple(bare):  # other requests of the conversation may add to it meanwhile
         if value in document and not value.startswith('"'):
-            document = _quote(document, value)
+            token = re.compile(rf'"(?:[^"\\]|\\.)*"?|\\.|{re.escape(value)}', re.DOTALL)
+            document = token.sub(
+                lambda m: m[0] if m[0][0] in '"\\' else f'"{inner(m[0])}"', document
+            )
     return document
 
 
@@ -394,13 +384,3 @@ def _pieces_of_call(sent: str, shown: str, texts: Restorer) -> tuple[Piece, ...]
     for was, now in zip(before, after, strict=True):
         found += [*pieces_of(was, now, [texts]), _END]
     return tuple(found)
-
-
-def _quote(document: str, value: str) -> str:
-    pieces = document.split(value)
-    written = [pieces[0]]
-    inside = False
-    for before, after in pairwise(pieces):
-        inside ^= before.replace("\\\\", "").replace('\\"', "").count('"') % 2 == 1
-        written += [value if inside else f'"{inner(value)}"', after]
-    return "".join(written)

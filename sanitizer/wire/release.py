@@ -70,19 +70,19 @@ class Releaser:
 
         def is_light(slot: TextSlot) -> bool:
             of_role = self._roles.get(slot.role) == "identifiers"
-            return all_light or slot.kind == "light" or of_role
+            return apart and (all_light or slot.kind == "light" or of_role)
 
         apart = self._light is not self._sanitizer
         named = [slot for slot in slots if self._named and not all_light and is_named(slot)]
         others = {id(slot) for slot in named}
-        light = [slot for slot in slots if apart and id(slot) not in others and is_light(slot)]
+        light = [slot for slot in slots if id(slot) not in others and is_light(slot)]
         others |= {id(slot) for slot in light}
         full = [slot for slot in slots if id(slot) not in others]
         results = _released(self._sanitizer, full)
         records = [result.record for result in _released(self._named or self._light, named, APART)]
         records += [result.record for result in _released(self._light, light, LIGHT_ROLE)]
-        of_full = [result.record for result in results]
         records += [record for _, record in by_key]
+        of_full = [result.record for result in results]
         record = WireRecord.of(self._sanitizer.policy.name, of_full, records)
         return record, list(zip(full, results, strict=True))
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from sanitizer.answers.amounts import PERCENT, Amount
 from sanitizer.answers.asking import ASKS
-from sanitizer.answers.restorer import Part, RestoredStream, Restorer, joined
+from sanitizer.answers.restorer import Part, Restorer, joined
 from sanitizer.answers.values import Moment, Reader
 from sanitizer.results import VALUES
 from sanitizer.wire.json_text import SpelledNumber, inner
@@ -33,6 +33,7 @@ _BETWEEN = ("", "t", "at", ",")
 """What an answer writes between a date and a time."""
 Types = list[tuple[str, dict[str, Any]]]
 """Kinds of values, each with the schema that it is of; see `Schema.types`."""
+_OF_OBJECTS, _OF_LISTS = ("properties", "additionalProperties"), ("prefixItems", "items")
 _COMBINED = ("anyOf", "oneOf", "allOf")
 _PARAMETERS = ("parameters", "input_schema", "parametersJsonSchema", "parameters_json_schema")
 _TOOLS = ("function", "tools", "functionDeclarations", "function_declarations")
@@ -60,28 +61,25 @@ class Schema:
     fits.
 
     >>> sums = {"$defs": {"sum": {"type": "number"}}, "items": {"$ref": "#/$defs/sum"}}
-    >>> Schema(sums, [sums]).inside(0).types
+    >>> Schema(sums).inside(0).types
     [('number', {'type': 'number'})]
 
     Args:
-        root: the whole schema. found: the parts of it that hold for the place.
+        root: the whole schema. found: the parts of it that hold for the place; all of it, if None.
     """
 
-    def __init__(self, root: Any, found: Iterable[Any]) -> None:
-        seen = set[str]()
+    def __init__(self, root: Any, found: Iterable[Any] | None = None) -> None:
+        seen, found = set[str](), [root] if found is None else found
         self._root, self._options = root, [o for each in found for o in _options(root, each, seen)]
 
     def inside(self, step: str | int) -> Schema:
         """Return what it says of a value by its key, or by its place in a list."""
         found: list[Any] = []
+        listed, others = _OF_LISTS if isinstance(step, int) else _OF_OBJECTS
         for option in self._options:
-            if isinstance(step, str):
-                known, rest = option.get("properties"), option.get("additionalProperties")
-                found.append(known.get(step, rest) if isinstance(known, dict) else rest)
-            else:
-                first, rest = option.get("prefixItems"), option.get("items")
-                listed = first if isinstance(first, list) else []
-                found.append(listed[step] if step < len(listed) else rest)
+            known, rest = option.get(listed), option.get(others)
+            known = dict(enumerate(known)) if isinstance(known, list) else known
+            found.append(known.get(step, rest) if isinstance(known, dict) else rest)
         return Schema(self._root, found)
 
     @cached_property
@@ -165,8 +163,8 @@ class Coercer:
                 name = next((value for value, of in known.items() if of == original), part)
             self.typed[name] = original
             value = self._reader.value(name) if name in known else self._reader.read(original)
-            stated.append(_stated(original.strip(), value))
-            hidden.append(_Hidden(original.strip(), value, _number(original, name, value)))
+            hidden.append(_Hidden(name, original.strip(), value))
+            stated.append(hidden[-1].stated)
         if not hidden:
             return None
         alone = hidden[0] if len(parts) == 1 else None
@@ -180,23 +178,31 @@ class Coercer:
 
 
 class _Hidden(NamedTuple):
-    """An original, what can be read of it, and the number that it is."""
+    """A stand-in, its original, and what can be read of that."""
 
+    name: str
     original: str
     value: Amount | Moment | None
-    number: Decimal | None
 
+    @property
+    def number(self) -> Decimal | None:
+        """The number that it is; None where it says more or may be read in two ways."""
+        text, value, number = self.original, self.value, None
+        if text.isdecimal():
+            number = Decimal(text) if text == "0" or text[0] != "0" else None
+        elif isinstance(value, Amount) and value.unit != PERCENT:
+            is_value = re.sub(r"(?:_[0-9]+)+\Z", "", self.name.strip("<>")) in VALUES
+            number = value.value if is_value or value.is_money or not value.unit else None
+        return number if number is not None and abs(number) < _MOST else None
 
-def _number(original: str, name: str, value: Amount | Moment | None) -> Decimal | None:
-    """Return the number that an original is, None where it says more or may be read in two ways."""
-    if (text := original.strip()).isdecimal():
-        number = Decimal(text) if text == "0" or text[0] != "0" else None
-    elif not isinstance(value, Amount) or value.unit == PERCENT:
-        return None
-    else:
-        is_value = re.sub(r"(?:_[0-9]+)+\Z", "", name.strip("<>")) in VALUES
-        number = value.value if is_value or value.is_money or not value.unit else None
-    return number if number is not None and abs(number) < _MOST else None
+    @property
+    def stated(self) -> str:
+        """A date or time as ISO 8601 has it; what is so already or not known as it is."""
+        text, value = self.original, self.value
+        if not isinstance(value, Moment) or (value.day is not None and not value.sure):
+            return text
+        # Of seconds a `Moment` knows nothing.
+        return text if re.search(":[0-9]{2}[:.][0-9]{2}", text) else value.iso()
 
 
 def _written(
@@ -213,10 +219,10 @@ def _written(
     if alone is not None and kind == "enum":
         members = option.get("enum", [option.get("const")])
         return _member(members, alone) if isinstance(members, list) else None
-    if alone is None or alone.number is None or kind not in ("integer", "number"):
+    if alone is None or kind not in ("integer", "number") or (number := alone.number) is None:
         return None
-    shown = repr(float(alone.number)) if kind == "number" else str(int(alone.number))
-    return shown if Decimal(shown) == alone.number else None
+    shown = repr(float(number)) if kind == "number" else str(int(number))
+    return shown if Decimal(shown) == number else None
 
 
 def _member(members: list[Any], hidden: _Hidden) -> str | None:
@@ -225,23 +231,16 @@ def _member(members: list[Any], hidden: _Hidden) -> str | None:
     def plainly(text: str) -> str:
         return " ".join(re.split(r"[\s_-]+", text)).casefold()
 
+    number, texts, value = hidden.number, {hidden.original}, hidden.value
     for member in members:
-        if type(member) is SpelledNumber and hidden.number == Decimal(member):
+        if type(member) is SpelledNumber and number == Decimal(member):
             return member
-    texts, value = {hidden.original}, hidden.value
     if isinstance(value, Amount) and value.is_money:
         texts.add(value.unit[:3])
-    alike = [m for m in members if type(m) is str and plainly(m) in set(map(plainly, texts))]
+    named = set(map(plainly, texts))
+    alike = [member for member in members if type(member) is str and plainly(member) in named]
     found = [member for member in alike if member in texts] or alike
     return f'"{inner(found[0])}"' if len(found) == 1 else None
-
-
-def _stated(text: str, value: Amount | Moment | None) -> str:
-    """Return a date or time as ISO 8601 has it; what is so already or not known as it is."""
-    if not isinstance(value, Moment) or (value.day is not None and not value.sure):
-        return text
-    # Of seconds a `Moment` knows nothing.
-    return text if re.search(":[0-9]{2}[:.][0-9]{2}", text) else value.iso()
 
 
 def _iso(stated: str, form: str) -> str | None:
@@ -276,20 +275,15 @@ class JsonText:
     """
 
     def __init__(
-        self,
-        strings: Restorer,
-        texts: Restorer,
-        schema: Schema,
-        coercer: Coercer,
-        is_message: bool,
+        self, strings: Restorer, texts: Restorer, schema: Schema, coercer: Coercer, is_message: bool
     ) -> None:
         self._strings, self._texts, self._coercer = strings, texts, coercer
-        self._stream: RestoredStream | None = None  # of a string, or of what is no JSON
-        self._is_message, self._is_json, self._escaped = is_message, True, False
-        self._key = self._token = ""
-        self._typed: str | None = None  # what came of a string that is held back
+        self._is_message, self._is_json = is_message, True
+        self._stream = NOTHING.stream()  # of a string, or of what is no JSON
+        self._in_string = self._holds = self._escaped = False
+        self._string = ""  # what came of a key, or of a string that is held back
+        self._token = ""  # what came of a value without quotes
         self._next = "value"  # or "key", "colon", "end"
-        self._open: list[str] = []
         self._schemas = [schema]  # of the document, and of each value that is open
         self._steps: list[str | int] = []  # key or place of what comes in those
 
@@ -304,22 +298,20 @@ class JsonText:
     @property
     def held(self) -> str:
         """Text that came and was not shown yet."""
-        if self._typed is not None:
-            return f'"{self._typed}'
-        return self._token if self._stream is None else self._stream.held
+        return f'"{self._string}' if self._holds else self._token or self._stream.held
 
     def parts(self, piece: str, final: bool = True) -> tuple[list[Part], str]:
         """Feed one piece, the last one if it is final; return it in parts, and what is held."""
         shown: list[Part] = []
         at = 0
         while at < len(piece):
-            if self._typed is not None or (self._stream is not None and self._is_json):
-                at = self._inside(piece, at, shown)
-            elif self._stream is not None:
+            if not self._is_json:
                 shown += self._stream.parts(piece[at:])
                 at = len(piece)
+            elif self._in_string:
+                at = self._inside(piece, at, shown)
             elif (mark := piece[at]) in _MARKS:
-                shown += self._value() if self._token else []
+                shown += self._value()
                 if self._is_json:
                     shown += self._mark(mark)
                     at += 1
@@ -330,8 +322,7 @@ class JsonText:
                 if self._is_message and len(self._token) > MAX_HELD:
                     shown += self._no_json(self._token)
         if final:
-            shown += self._value() if self._typed is None else self._untyped()
-            shown += [] if self._stream is None else self._stream.parts("", final=True)
+            shown += [*self._value(), *self._let_go(), *self._stream.parts("", final=True)]
         return shown, self.held
 
     def _inside(self, piece: str, at: int, shown: list[Part]) -> int:
@@ -340,40 +331,37 @@ class JsonText:
         end = run.end() if run is not None else len(piece)
         self._escaped = piece[end : end + 1] == "\\"
         text = piece[at : end + self._escaped]
-        is_whole = end < len(piece) and not self._escaped
-        if self._typed is not None:
-            self._typed += text
-            if len(self._typed) > MAX_HELD:
-                shown += self._untyped()
-            elif is_whole:
-                decoded = _decoded(self._typed)
+        self._string += text if self._holds or self._is_key else ""
+        shown += [] if self._holds else self._stream.parts(text)
+        if len(self._string) > MAX_HELD:
+            shown += self._let_go()
+        if end < len(piece) and not self._escaped:
+            decoded, written = _decoded(self._string), None
+            if self._holds:
                 written = self._coercer.written(self._here().types, decoded)
-                came = Part(f'"{self._typed}"', written)
-                shown += self._untyped() if written is None else [came]
-        elif self._stream is not None:
-            self._key += text if self._is_key else ""
-            shown += self._stream.parts(text)
-        if is_whole:
-            if self._stream is not None:
-                shown += [*self._stream.parts("", final=True), Part('"')]
-            self._stream = self._typed = None
-            self._ended(_decoded(self._key) if self._is_key else "")
+            if written is None:
+                shown += [*self._let_go(), *self._stream.parts("", final=True), Part('"')]
+            else:
+                shown.append(Part(f'"{self._string}"', written))
+            self._in_string = self._holds = False
+            self._ended(decoded)
         return end + 1
 
-    def _untyped(self) -> list[Part]:
-        """Go on with a string that was held back as with any other."""
-        text, self._typed = self._typed or "", None
-        self._stream = self._strings.stream()
-        return [Part('"'), *self._stream.parts(text)]
+    def _let_go(self) -> list[Part]:
+        """Go on with a string that is held back, if one is, as with any other."""
+        if not self._holds:
+            return []
+        self._holds, self._stream = False, self._strings.stream()
+        return [Part('"'), *self._stream.parts(self._string)]
 
     def _value(self) -> list[Part]:
-        """Return what stands without quotes before a mark."""
+        """Return what stands without quotes before a mark, if anything does."""
         token, self._token = self._token, ""
-        if not token or (not self._open and _FENCE.fullmatch(token)):
-            return [Part(token)] * bool(token)
+        if not token or (not self._steps and _FENCE.fullmatch(token)):
+            return [Part(token)]
         original = self._texts.originals.get(token)
         is_known = original is not None or _WORD.fullmatch(token)
-        if self._is_message and not (self._open and is_known and self._next in ("key", "value")):
+        if self._is_message and not (self._steps and is_known and self._next in ("key", "value")):
             return self._no_json(token)
         found = Part(token)
         if original is not None and not self._is_key:
@@ -387,46 +375,46 @@ class JsonText:
         if mark in _SPACES:
             return [Part(mark)]
         # A message may hold several documents, but nothing between them.
-        fits = mark in '"{[' if not self._open else mark in _FITTING[self._next]
+        fits = mark in '"{[' if not self._steps else mark in _FITTING[self._next]
         if self._is_message and not fits:
             return self._no_json(mark)
         if mark == '"':
-            self._key = ""
+            self._in_string, self._string = True, ""
             self._stream = (NOTHING if self._is_key else self._strings).stream()
-            if not self._is_key and self._here().types:
-                self._stream, self._typed = None, ""
-                return []
-        elif mark in "{[":
+            self._holds = not self._is_key and bool(self._here().types)
+            return [] if self._holds else [Part(mark)]
+        if mark in "{[":
             self._schemas.append(self._here())
-            self._open.append(mark)
             self._steps.append("" if mark == "{" else 0)
             self._next = "key" if mark == "{" else "value"
         elif mark in "}]":
-            if self._open:
-                del self._open[-1], self._steps[-1], self._schemas[-1]
+            if self._steps:
+                del self._steps[-1], self._schemas[-1]
             self._next = "end"
-        elif mark == "," and self._open[-1:] == ["{"]:
-            self._next = "key"
         else:
+            self._next = "key" if mark == "," and self._in_object else "value"
             if mark == "," and self._steps and isinstance(place := self._steps[-1], int):
                 self._steps[-1] = place + 1
-            self._next = "value"
         return [Part(mark)]
+
+    @property
+    def _in_object(self) -> bool:
+        return bool(self._steps) and isinstance(self._steps[-1], str)
 
     @property
     def _is_key(self) -> bool:
         """Whether what comes may be a key for any reader."""
-        return self._next in ("key", "colon") or (self._next == "end" and self._open[-1:] == ["{"])
+        return self._next in ("key", "colon") or (self._next == "end" and self._in_object)
 
     def _here(self) -> Schema:
         """Return what the schema says of the value that comes."""
         return self._schemas[-1].inside(self._steps[-1]) if self._steps else self._schemas[-1]
 
-    def _ended(self, key: str) -> None:
+    def _ended(self, text: str) -> None:
         """Note that a key or a value is whole."""
         is_key = self._is_key
         if is_key and self._steps:
-            self._steps[-1] = key
+            self._steps[-1] = text
         self._next = "colon" if is_key else "end"
 
     def _no_json(self, text: str) -> list[Part]:

@@ -47,7 +47,7 @@ def test_headers_of_an_answer_are_neither_of_the_body_nor_forged() -> None:
 def test_the_record_is_the_same_encoded() -> None:
     exchange = send(chat("x"))
     assert dict(record_headers(exchange.record)) == {
-        name.encode(): value.encode() for name, value in exchange.headers.items()
+        name.encode(): value.encode() for name, value in exchange.record.headers().items()
     }
 
 

@@ -290,7 +290,7 @@ def test_the_record_says_that_a_tool_was_told() -> None:
     history.append({"role": "tool", "tool_call_id": "c", "content": "Mail was sent."})
     exchange = send({"messages": history}, sanitizer)
     assert exchange.record.n_claims_ended == 1
-    assert exchange.headers["sanitizer-n-claims-ended"] == "1"
+    assert exchange.record.headers()["sanitizer-n-claims-ended"] == "1"
 
 
 def test_what_a_tool_says_of_its_stand_ins_stays_under_keep() -> None:

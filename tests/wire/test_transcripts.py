@@ -106,7 +106,7 @@ class Application:
             }
             body: dict[str, Any] = {"messages": history, "tools": [tool], "stream": self.streams}
             exchange = filtered.request("POST", CHAT, JSON, json.dumps(body).encode())
-            self.sent.append(exchange.body + json.dumps(exchange.headers).encode())
+            self.sent.append(exchange.body + json.dumps(exchange.record.headers()).encode())
             message = self._answer(exchange, turn, number)
             for each in message.get("tool_calls", ()):
                 each["function"]["arguments"] = self.edit(each["function"]["arguments"])
@@ -162,7 +162,7 @@ class MessagesApplication(Application):
                 "stream": self.streams,
             }
             exchange = filtered.request("POST", MESSAGES, JSON, json.dumps(body).encode())
-            self.sent.append(exchange.body + json.dumps(exchange.headers).encode())
+            self.sent.append(exchange.body + json.dumps(exchange.record.headers()).encode())
             blocks = self._blocks(exchange, turn, number)
             results = [
                 {"type": "tool_result", "tool_use_id": block["id"], "content": "done"}

@@ -9,7 +9,7 @@ from typing import Any
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration
 from sanitizer.wire.formats.events import Events, Json, with_list
-from sanitizer.wire.history import PIECE_ROLE, Note
+from sanitizer.wire.history import Note
 from sanitizer.wire.json_text import SpelledNumber, TextPath, TextSlot
 from sanitizer.wire.shapes import shapes
 
@@ -93,9 +93,7 @@ class GeminiEvents(Events):
     def __init__(self, restoration: Restoration) -> None:
         super().__init__(restoration)
         self._open: dict[str, str] = {}  # candidate -> kind of the text that is coming
-        self._kept: dict[str, str] = {}  # candidate -> what was held back of it, as it came
         self._n_ended: Counter[str] = Counter()
-        self._candidates: set[str] = set()
         self._envelope: Json = {}
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
@@ -116,37 +114,28 @@ class GeminiEvents(Events):
         restored = [self._candidate(each) for each in candidates]
         rest = {k: v for k, v in event.items() if k != "candidates"}
         others = self._restoration.document(shape, rest)
-        if others is rest:
-            return [], with_list(event, "candidates", restored)
-        return [], {k: restored if k == "candidates" else others[k] for k in event}
+        event = event if others is rest else {**event, **others}
+        return [], with_list(event, "candidates", restored)
 
     def _candidate(self, candidate: Any) -> Any:
-        if not isinstance(candidate, dict):
-            raise UpstreamError("the API sent a candidate that cannot be read")
-        index = candidate.get("index", SpelledNumber(0))
+        index = str(self._index(candidate))
         content = candidate.get("content", {})
         parts = content.get("parts", []) if isinstance(content, dict) else None
-        if type(index) is not SpelledNumber or not isinstance(parts, list):
+        if not isinstance(parts, list):
             raise UpstreamError("the API sent a candidate that cannot be read")
-        self._candidates.add(index)
-        wanted = self._asked.n_choices or len(self._candidates)
-        if not index.isdecimal() or len(self._candidates) > wanted:
-            raise UpstreamError("the API sent more candidates than were asked for")
-        shown = self._parts(str(index), parts)
+        shown = self._parts(index, parts)
         if any(candidate.get(name) is not None for name in ("finishReason", "finish_reason")):
-            shown += self._ended(str(index))
-            speaks = self._channels.says(lambda path: path[:2] == (str(index), "text"))
+            shown += self._ended(index)
+            speaks = self._channels.says(lambda path: path[:2] == (index, "text"))
             if self._asked.last_line and speaks:
                 last = shown.pop() if shown and _is_text(shown[-1]) else {"text": ""}
                 shown.append({**last, "text": last["text"] + self._asked.last_line})
         rest = {k: v for k, v in candidate.items() if k != "content"}
         others = self._restoration.document(shapes("gemini")["Candidate"], rest)
         said = with_list(content, "parts", shown)
-        if said is content:
-            if others is rest:
-                return candidate
-            return {**others, "content": content} if "content" in candidate else others
-        return {**others, "content": {"role": "model", **said}}
+        if said is not content:
+            return {**others, "content": {"role": "model", **said}}
+        return candidate if others is rest else {**candidate, **others}
 
     def _parts(self, index: str, parts: list[Any]) -> list[Any]:
         shown: list[Any] = []
@@ -159,35 +148,20 @@ class GeminiEvents(Events):
             if self._open.get(index, kind) != kind:
                 shown += self._ended(index)
             self._open[index] = kind
-            now = self._feed(index, kind, text)
+            as_json = kind == "text" and self._asked.in_json
+            path = (index, kind, self._n_ended[index])
+            note = Note("", "", "assistant", "" if kind == "text" else kind, choice=int(index))
+            now = self._channels.feed(path, text, "arguments" if as_json else "text", note=note)
             shown.append(part if now == text else {**part, "text": now})
         return shown
-
-    def _feed(self, index: str, kind: str, text: str) -> str:
-        as_json = kind == "text" and self._asked.in_json
-        path = (index, kind, self._n_ended[index])
-        note = _note(index, kind)
-        now = self._channels.feed(path, text, "arguments" if as_json else "text", note=note)
-        came, held = self._kept.get(index, "") + text, self._channels.held(path)
-        self._told(note, came[: len(came) - len(held)], now)
-        self._kept[index] = held
-        return now
-
-    def _told(self, note: Note, sent: str, shown: str) -> None:
-        """Note the text of one event, which may come back as a part of its own."""
-        if shown:
-            self._restoration.remember(note._replace(sent=sent, shown=shown, role=PIECE_ROLE))
 
     def _ended(self, index: str) -> list[Json]:
         """End the text of a candidate; return a part for what was held back."""
         kind = self._open.pop(index, None)
-        came = self._kept.pop(index, "")
         if kind is None:
             return []
         found = self._channels.finish(lambda path: path[:2] == (index, kind))
         self._n_ended[index] += 1
-        for _, text in found:
-            self._told(_note(index, kind), came, text)
         return [_part(kind, text) for _, text in found]
 
     def _whole(self, part: Any) -> Any:
@@ -197,11 +171,10 @@ class GeminiEvents(Events):
         return part if restored is content else restored["parts"][0]
 
     def _held(self, which: Callable[[TextPath], bool] = lambda path: True) -> list[Json]:
-        ended = [(index, part) for index in list(self._open) for part in self._ended(index)]
-        kinds = ["thought" if "thought" in part else "text" for _, part in ended]
         return [
             self._event_of((index, kind), part["text"])
-            for (index, part), kind in zip(ended, kinds, strict=True)
+            for index, kind in list(self._open.items())
+            for part in self._ended(index)
         ]
 
     def _event_of(self, path: TextPath, text: str) -> Json:
@@ -216,8 +189,3 @@ def _is_text(part: Any) -> bool:
 
 def _part(kind: str, text: str) -> Json:
     return {"text": text, "thought": True} if kind == "thought" else {"text": text}
-
-
-def _note(index: str, kind: str) -> Note:
-    """Return how a text of a candidate is noted."""
-    return Note("", "", "assistant", "" if kind == "text" else kind, choice=int(index))

@@ -36,7 +36,6 @@ class Chunks(Events):
         self._marks: dict[TextPath, Json] = {}  # place in a list -> index and type stated there
         self._tools: dict[TextPath, str] = {}  # place of a call -> name of its tool
         self._others: set[str] = set()  # choices that somebody else than the assistant speaks in
-        self._choices: set[str] = set()
         self._calls: dict[TextPath, tuple[str, int]] = {}  # place of calls -> id, how many before
         self._latest: dict[TextPath, int] = {}  # list of calls -> highest place
 
@@ -58,13 +57,7 @@ class Chunks(Events):
         return before, with_list(event, "choices", restored)
 
     def _choice(self, choice: Any, before: list[Json]) -> Any:
-        index = choice.get("index", SpelledNumber(0)) if isinstance(choice, dict) else None
-        if type(index) is not SpelledNumber or not index.isdecimal():
-            raise UpstreamError("the API sent a choice that cannot be read")
-        self._choices.add(index)
-        # Applications that asked for one answer read all chunks as of one.
-        if len(self._choices) > (self._asked.n_choices or len(self._choices)):
-            raise UpstreamError("the API sent more choices than were asked for")
+        index = self._index(choice)
         last = choice.get("finish_reason") is not None
         delta = choice.get("delta")
         speaks = not isinstance(delta, dict) or delta.get("role") in (None, "assistant")
@@ -81,11 +74,12 @@ class Chunks(Events):
         if last:
             before += self._held(lambda path: path[0] == index)
             said = (index, "delta", "content")
-            ends = [slot for slot in walker.slots if slot.path == said and slot.text]
-            for slot in ends if speaks else ():
-                slot.text, changed = slot.text + self._asked.last_line, True
-            if self._asked.last_line and not ends and self._channels.says(lambda p: p == said):
-                before.append(self._event_of(said, self._asked.last_line))
+            if (line := self._asked.last_line) and self._channels.says(said.__eq__):
+                end = next((slot for slot in walker.slots if slot.path == said and slot.text), None)
+                if end is None:
+                    before.append(self._event_of(said, line))
+                elif speaks:
+                    end.text, changed = end.text + line, True
         return found if changed else choice
 
     def _text(self, slot: TextSlot, last: bool) -> str:
@@ -115,12 +109,12 @@ class Chunks(Events):
         """Return the place of an element of a list (a tool call, a content part), by its index."""
         if not isinstance(value, dict):
             return position
-        place = self._index(path, position, value)
+        place = self._place_of(path, position, value)
         if (*path, place) not in self._marks and len(self._marks) < _MAX_NOTED:
             self._marks[*path, place] = {k: value[k] for k in ("index", "type") if k in value}
         return place
 
-    def _index(self, path: TextPath, position: int, value: Json) -> int:
+    def _place_of(self, path: TextPath, position: int, value: Json) -> int:
         """Return the place of an object in a list.
 
         Applications list calls by index or as they come: both are one order, or it is an error.

@@ -10,8 +10,8 @@ from typing import Any
 from sanitizer.answers.restorer import RestoredStream
 from sanitizer.errors import UpstreamError
 from sanitizer.wire.answers import Restoration, Stamp
-from sanitizer.wire.history import Note
-from sanitizer.wire.json_text import TextPath
+from sanitizer.wire.history import PIECE_ROLE, Note
+from sanitizer.wire.json_text import SpelledNumber, TextPath
 from sanitizer.wire.shapes import shapes
 
 Json = dict[str, Any]
@@ -44,27 +44,21 @@ class Channel:
         self._begun = partial(restoration.stream, kind, tool)
         self._note = note
         self._stream = self._begun()
-        self._sent: list[str] = []
-        self._shown: list[str] = []
+        # What came and is shown, and as it is shown: pairs, for another thread to read.
+        self._parts: list[tuple[str, str]] = []
         self.n_chars = 0
-        # Pieces that came, and characters held back of them: set whole, for another thread to read.
-        self._seen = (0, 0)
         self._ended = self._is_told = False
-        self._held = ""
         if note.role:
             restoration.note(path, self.so_far)
 
     def so_far(self) -> Note:
         """Return what was sent and shown until now."""
-        n, n_held = self._seen
-        sent, shown = "".join(self._sent[:n]), "".join(self._shown[:n])
-        sent = sent[: len(sent) - n_held]
+        parts = list(self._parts)
+        sent, shown = ("".join([part[i] for part in parts]) for i in (0, 1))
         return self._note._replace(sent=sent, shown=shown, ended=self._ended)
 
-    @property
-    def held(self) -> str:
-        """Text that came and was not shown yet."""
-        return self._stream.held
+    def _came(self) -> str:
+        return "".join([sent for sent, _ in self._parts]) + self._stream.held
 
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now.
@@ -76,39 +70,37 @@ class Channel:
             UpstreamError: it is too long, or the answer was told in another way before.
         """
         if self._note.telling and piece:
-            came = self._sent
-            self._restoration.tellings.add(self._note, lambda: "".join(came), self._is_told)
+            self._restoration.tellings.add(self._note, self._came, self._is_told)
             self._is_told = True
         if self._ended:
             if isinstance(self._stream, RestoredStream) and self._stream.waits:
                 raise UpstreamError("a text with formulas goes on after its end")
             self._stream, self._ended = self._begun(), False
+        came = self._stream.held + piece
         shown = self._stream.feed(piece)
         self.n_chars += len(piece)
         if self.n_chars > MAX_CHARS:
             raise UpstreamError("the API's stream has a text that is too long")
-        if self._note.role:
-            n_held = len(self.held) if isinstance(self._stream, RestoredStream) else 0
-            self._add(piece, shown, n_held)
+        self._add(came, shown)
         return shown
 
     def finish(self) -> str:
         """End the text; return what is still held back."""
-        held = self._stream.finish()
-        if self._note.role:
-            self._add("", held, 0)
+        held = self._stream.held
+        shown = self._stream.finish()
+        self._add(held, shown)
         self._ended = True
-        return held
+        return shown
 
-    def _add(self, sent: str, shown: str, n_held: int) -> None:
-        self._sent.append(sent)
-        self._shown.append(shown)
-        self._seen = (len(self._sent), n_held)
-        if self._note.role == "assistant" and not self._note.aside:
-            came = self._held + sent
-            n_shown = len(came) - n_held
-            self._held = came[n_shown:]
-            self._restoration.arrive(came[:n_shown], shown)
+    def _add(self, came: str, shown: str) -> None:
+        """Note what came, but for what is held back of it, as it is shown."""
+        note = self._note._replace(sent=came[: len(came) - len(self._stream.held)], shown=shown)
+        if note.role:
+            self._parts.append((note.sent, shown))
+        if note.role == "assistant" and not note.aside:
+            self._restoration.arrive(note.sent, shown)
+        if note.role == "assistant" and self._restoration.asked.in_parts and shown:
+            self._restoration.remember(note._replace(role=PIECE_ROLE))
 
 
 _UNNOTED = Note("", "", "")
@@ -154,10 +146,6 @@ class Channels:
         both = [*self._open.items(), *self._ended.items()]
         return any(channel.n_chars for path, channel in both if which(path))
 
-    def held(self, path: TextPath) -> str:
-        """Return what came of an open text and was not shown yet."""
-        return self._open[path].held
-
     def finish(self, which: Callable[[TextPath], bool]) -> list[tuple[TextPath, str]]:
         """End some texts; return (path, text) of those that still held text back."""
         if not self._open:
@@ -178,6 +166,7 @@ class Events(ABC):
         self._asked = restoration.asked
         self._channels = Channels(restoration)
         self._is_stamped = False
+        self._choices: set[str] = set()
 
     @abstractmethod
     def event(self, event: Json) -> tuple[list[Json], Json]:
@@ -197,14 +186,25 @@ class Events(ABC):
         """End some texts; return events for what was held back of them."""
         return [self._event_of(path, text) for path, text in self._channels.finish(which)]
 
+    def _index(self, choice: Any) -> SpelledNumber:
+        """Return which of several answers an object is of.
+
+        Raises:
+            UpstreamError: it does not say so, or there are more than were asked for: applications
+                that asked for one read all as of one.
+        """
+        index = choice.get("index", SpelledNumber(0)) if isinstance(choice, dict) else None
+        if type(index) is not SpelledNumber or not index.isdecimal() or len(index) > 9:
+            raise UpstreamError("the API sent a choice that cannot be read")
+        self._choices.add(index)
+        if len(self._choices) > (self._asked.n_choices or len(self._choices)):
+            raise UpstreamError("the API sent more choices than were asked for")
+        return index
+
     def _error(self, event: Json) -> Json:
         """Restore an event that says what went wrong."""
         found: Json = self._restoration.document(shapes("openai")["Error"], event)
         return found
-
-    def leave(self) -> None:
-        """Keep what came of an answer that is left in its middle; raise VaultError."""
-        self._restoration.settle()
 
     def flush(self) -> list[Json]:
         """End the stream; return events for all text held back."""

@@ -68,7 +68,7 @@ class MessageEvents(Events):
             if isinstance(message, dict) and message.get("content"):
                 raise UpstreamError("the API sent a message that does not begin empty")
         elif kind == "content_block_stop":
-            index = _block_of(event)
+            index = _index(event, "index", needed=True)
             self._ended.add(index)
             before = self._held(lambda path: path[0] == index)
         elif kind in _ENDS:
@@ -102,7 +102,7 @@ class MessageEvents(Events):
 
     def _opened(self, event: Json) -> tuple[list[Json], Json]:
         """Restore the event with which a block begins, as `event`."""
-        index, block = _block_of(event), event.get("content_block")
+        index, block = _index(event, "index", needed=True), event.get("content_block")
         if not isinstance(block, dict) or index in self._begun:
             raise UpstreamError("the API sent a block that cannot be read")
         self._begun.add(index)
@@ -118,7 +118,7 @@ class MessageEvents(Events):
 
     def _delta(self, event: Json) -> Json:
         delta = event.get("delta")
-        if _block_of(event) in self._ended:
+        if _index(event, "index", needed=True) in self._ended:
             raise UpstreamError("the API sent more of a block that had ended")
         kind = delta.get("type") if isinstance(delta, dict) else None
         if kind in _WHOLE_DELTAS:
@@ -127,12 +127,12 @@ class MessageEvents(Events):
         piece = delta.get(field) if isinstance(delta, dict) and field is not None else None
         if not isinstance(delta, dict) or field is None or not isinstance(piece, str):
             raise UpstreamError("the API sent a delta that cannot be read")
-        shown = self._feed(_block_of(event), field, piece)
+        shown = self._feed(_index(event, "index", needed=True), field, piece)
         return event if shown == piece else {**event, "delta": {**delta, field: shown}}
 
     def _whole(self, event: Json) -> Json:
         """Restore an event whose text comes in one piece, and note it."""
-        shape, index = shapes("anthropic")["Event"], _block_of(event)
+        shape, index = shapes("anthropic")["Event"], _index(event, "index", needed=True)
         restored: Json = self._restoration.document(
             shape, event, "", tool=self._tools.get(index), at=(int(index),)
         )
@@ -152,14 +152,6 @@ class MessageEvents(Events):
         (kind,) = [kind for kind, of in _BLOCK_DELTAS.items() if of == field]
         delta = {"type": kind, field: text}
         return {"type": "content_block_delta", "index": SpelledNumber(index), "delta": delta}
-
-
-def _block_of(event: Json) -> str:
-    """Return the place of an event's block."""
-    index = event.get("index")
-    if type(index) is not SpelledNumber or not index.isdecimal():
-        raise UpstreamError("the API sent a block without a place")
-    return str(index)
 
 
 # ---- /responses ----
@@ -227,9 +219,8 @@ class EventFeed(Events):
         if not isinstance(kind, str) or kind not in KNOWN:
             raise UpstreamError("the API sent an event of an unknown type")
         number = event.get("sequence_number")
-        self._number = (
-            int(number) if type(number) is SpelledNumber and number.isdecimal() else self._number
-        )
+        if type(number) is SpelledNumber and number.isdecimal():
+            self._number = int(number)
         item = event.get("item")
         if isinstance(item, dict) and isinstance(item.get("name"), str):
             self._tools[_index(event, "output_index")] = item["name"]
@@ -268,11 +259,8 @@ class EventFeed(Events):
 
     def _delta(self, text: str, event: Json) -> Json:
         delta, name = event.get("delta"), text.removeprefix("response.")
-        kind = (
-            "arguments"
-            if name in _ARGUMENTS or (self._asked.in_json and name == "output_text")
-            else "text"
-        )
+        is_json = name in _ARGUMENTS or (self._asked.in_json and name == "output_text")
+        kind = "arguments" if is_json else "text"
         tool = self._tool(event) if name in _TO_TOOLS else None
         place = (text, *(_index(event, key) for key in _PLACE))
         note = self._note(name, place)
@@ -297,13 +285,11 @@ class EventFeed(Events):
 
     def _note(self, name: str, place: Sequence[str]) -> Note:
         """Return how the text of some deltas is noted."""
-        at = tuple(int(each) for each in place[1:])
-        role = "assistant"
-        if name in _TO_TOOLS:
-            role = ARGUMENTS_ROLE if name in _ARGUMENTS else CALL_ROLE
+        role = CALL_ROLE if name in _TO_TOOLS else "assistant"
+        role = ARGUMENTS_ROLE if name in _ARGUMENTS else role
         aside = "" if name in _MAIN else name
         aside = "thought" if name.startswith("reasoning") else aside
-        return Note("", "", role, aside, "deltas", at=at)
+        return Note("", "", role, aside, "deltas", at=tuple(map(int, place[1:])))
 
     def _agree(self, event: Json, slots: Sequence[TextSlot]) -> None:
         """Write the texts that an event tells as a whole as they were told first."""
@@ -365,10 +351,10 @@ class EventFeed(Events):
         return {**event, **number} if "sequence_number" in event else event
 
 
-def _index(event: Json, key: str) -> str:
-    """Return where an event's text stands; "0" if that is not said."""
+def _index(event: Json, key: str, needed: bool = False) -> str:
+    """Return where an event's text stands; "0" if that is not said, and not needed."""
     index = event.get(key)
-    if index is None:
+    if index is None and not needed:
         return "0"
     if type(index) is not SpelledNumber or not index.isdecimal() or len(index) > 9:
         raise UpstreamError("the API sent an event whose place cannot be read")
