@@ -206,23 +206,6 @@ def mistyped(name: str) -> Iterator[str]:
         yield from (head + letter + tail for letter in letters)
 
 
-def linked(
-    text: str,
-    units: Sequence[Unit],
-    passing: Offsets,
-    words: Sequence[tuple[int, int]],
-    known: Known,
-    policy: Policy,
-) -> list[Unit]:
-    """Return units with those of known things added, and in place of some.
-
-    Args:
-        units: what was found. passing: hidden words that would pass, as offsets.
-        words: of the text, where nothing was taken or declared.
-    """
-    return _Linked(text, units, passing, words, known, policy).units()
-
-
 def listed_public(text: str, policy: Policy) -> bool:
     """Return True if the policy file lists every word of a stretch as public."""
     return bool(policy.public) and all(
@@ -230,7 +213,7 @@ def listed_public(text: str, policy: Policy) -> bool:
     )
 
 
-class _Linked:
+class Linked:
     """Links the places of a text to its things and to those of the conversation.
 
     A thing is hidden wherever it stands, whatever a single place looks like; one of several words

@@ -416,17 +416,8 @@ def _joined(text: str, said: Sequence[Labelled], taken: Sequence[tuple[int, int]
                 found[-1] = found[-1]._replace(needed=word.needed, age=word.age)
             n_words += 1
         elif word.kind is not None:
-            found.append(
-                Finding(
-                    word.start,
-                    word.end,
-                    word.kind,
-                    word.score,
-                    word.visible,
-                    word.needed,
-                    word.age,
-                )
-            )
+            start, end, _, score, _, *told = word
+            found.append(Finding(start, end, word.kind, score, *told))
             n_words = 1
         last = word
     return found

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sanitizer.detect.classes import Known, concept_of, is_adjective, linked, listed_public
+from sanitizer.detect.classes import Known, Linked, concept_of, is_adjective, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers.rows import KINDS
@@ -236,7 +236,7 @@ def segmented(
     ]
     clear = merged([*((unit.start, unit.end) for unit in taken), *declared, *reading.code])
     words = [(a, b) for a, b, _, shown in stretches(text, (), clear) if not shown]
-    units = linked(text, units, reading.everyday, words, known, policy)
+    units = Linked(text, units, reading.everyday, words, known, policy).units()
     units = sorted([*taken, *units], key=lambda unit: unit.start)
     units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)

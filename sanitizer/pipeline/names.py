@@ -28,25 +28,18 @@ _MANY_AFTER = re.compile(
     r"(?i)[ \u00a0](?:who[ \u00a0])?(?:are|aren['\u2019]t|were|weren['\u2019]t|have|"
     r"haven['\u2019]t|do|don['\u2019]t)(?!\w)"
 )
+_ACTS = "believe|bury|celebrate|eat|live|marry|meditate|observe|pray|think|wear|worship"
+_ACT = re.compile(rf"(?i)[ \u00a0](?:{_ACTS})(?!\w)")
+_OPENED = re.compile(
+    rf"(?i)[ \u00a0](?:{_ACTS}|drink|fast|want|also|always|from|get|have|in|like|never|often|say|"
+    r"seem|sometimes|tend|usually|who)(?!\w)"
+)
 _ALONE_AFTER = re.compile(
-    r"(?i)[.,;:!?)\n]|\Z|[ \u00a0](?:and|at|believe|bury|can|celebrate|drink|eat|fast|from|in|live|"
-    r"marry|meditate|must|not|observe|of|on|or|pray|should|think|to|under|want|wear|who|will|with|"
-    r"worship|would)(?!\w)"
+    rf"(?i)[.,;:!?)\n]|\Z|[ \u00a0](?:{_ACTS}|drink|fast|want|and|at|can|from|in|must|not|of|on|or|"
+    r"should|to|under|who|will|with|would)(?!\w)"
 )
 _FIRST = re.compile(
     r"(?i)(?:\A|[.!?:][ \u00a0]|\n|\b(?:because|how|that|when|where|why)[ \u00a0])\Z"
-)
-_ACT = re.compile(
-    r"(?i)[ \u00a0](?:believe|bury|celebrate|drink|eat|fast|live|marry|meditate|observe|pray|think|"
-    r"want|wear|worship)(?!\w)"
-)
-_OPENED = re.compile(
-    r"(?i)[ \u00a0](?:also|always|believe|from|get|have|in|like|never|often|say|seem|sometimes|"
-    r"tend|usually|who)(?!\w)"
-)
-_ACT_ALONE = re.compile(
-    r"(?i)[ \u00a0](?:believe|bury|celebrate|eat|live|marry|meditate|observe|pray|think|wear|"
-    r"worship)(?!\w)"
 )
 _HELPED = re.compile(
     r"(?i)(?:\b(?:can|could|d(?:id|oes)(?:n['\u2019]t)?|hear|heard|help(?:ed|s)?|lets?|ma[dk]es?|may|"
@@ -67,17 +60,11 @@ def plural_places(text: str, units: Sequence[Unit]) -> frozenset[int]:
             if (
                 _MANY_AFTER.match(whole)
                 or (_MANY_BEFORE.search(before) and _ALONE_AFTER.match(whole))
-                or ((i == 0 or before) and _acts(before, whole))
+                or ((i == 0 or before) and _FIRST.search(before) and _OPENED.match(whole))
+                or ((i == 0 or before) and _ACT.match(whole) and not _HELPED.search(before))
             ):
                 found.append(unit.start)
     return frozenset(found)
-
-
-def _acts(before: str, after: str) -> bool:
-    """Return True if a bare name between the two does what only several people do."""
-    if _FIRST.search(before) and (_ACT.match(after) or _OPENED.match(after)):
-        return True
-    return _ACT_ALONE.match(after) is not None and _HELPED.search(before) is None
 
 
 TRIES = 64
