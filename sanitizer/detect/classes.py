@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 
 from sanitizer.detect.view import is_everyday
-from sanitizer.storage.table import same_things
+from sanitizer.storage.table import same_thing
 from sanitizer.text.policy import DRAWN, Policy, word_list
 from sanitizer.text.words import Unit, straight, word_spans
 
@@ -238,12 +238,10 @@ class Linked:
         self._starts = [unit.start for unit in units]
         self._runs = sorted(self._around(passing, words), key=lambda run: (run[0], -run[1]))
         forms = {text[begin:end] for begin, end in self._runs}
-        self._keys = same_things(forms)
         self._concepts = _concepts_of(forms, policy)
         self._concepts |= {unit.text: (unit.concept, unit.kind) for unit in units if unit.concept}
         things = [unit for unit in units if unit.kind not in _BY_ROLE]
-        keys = same_things([unit.text for unit in things])
-        self._here = {keys[unit.text]: unit.kind for unit in reversed(things)}
+        self._here = {same_thing(unit.text): unit.kind for unit in reversed(things)}
         self._here |= {
             word: unit.kind
             for unit in things
@@ -318,7 +316,7 @@ class Linked:
             return listed
         return (
             self._table.get(form)
-            or self._here.get(self._keys[form])
+            or self._here.get(same_thing(form))
             or self._here.get(form)  # a part of a name, written as it is there
             or listed
         )

@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -35,6 +35,7 @@ from sanitizer.lm.loading import Models
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
 from sanitizer.progress import pulse
 from sanitizer.randomness import secret_key
+from sanitizer.storage.table import Cache
 from sanitizer.text.syntax import Piece
 from sanitizer.text.words import Unit, outside, overlapping
 
@@ -155,7 +156,7 @@ class Detector:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._key = secret_key()
-        self._kept: OrderedDict[bytes, object] = OrderedDict()
+        self._kept: Cache[bytes, object] = Cache(MOST_READINGS)
         self._lock = threading.Lock()
 
     @property
@@ -174,16 +175,12 @@ class Detector:
     def recalled(self, key: bytes) -> Any:
         """Return what is remembered under a key, or None."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            return self._kept.use(key)
 
     def remembered(self, key: bytes, made: _T) -> _T:
         """Remember offsets and classes, and return them."""
         with self._lock:
-            self._kept[key] = made
-            if len(self._kept) > MOST_READINGS:
-                self._kept.popitem(last=False)
+            self._kept.keep(key, made, 0)
         return made
 
     def read(

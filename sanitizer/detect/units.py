@@ -159,11 +159,6 @@ def _may_pass(text: str, policy: Policy, spans: list[Span], start: int, end: int
 
 def _cut(text: str, policy: Policy, spans: Iterable[Span], declared: Offsets) -> list[Unit]:
     """Return what is hidden as a whole; of what reaches into declared text, the rest is hidden."""
-    if not declared:
-        return [
-            Unit(start, end, text[start:end], kind, False, found=_source(kind))
-            for start, end, kind in spans
-        ]
     units: list[Unit] = []
     for start, end, kind in spans:
         if not overlapping(declared, start, end):

@@ -327,11 +327,10 @@ def _language(hits: Mapping[str, int], n_stretches: int, least: int) -> str | No
 
 
 def _shows(active: Iterable[Language], written: str, opens: bool) -> bool:
-    if written.islower() and plain(written) in _functions():
-        return True
-    if opens and _is_capitalized(written) and plain(written) in _functions():
-        return True
-    return any(language.shows(written, opens) for language in active)
+    shows = written.islower() or (opens and _is_capitalized(written))
+    return (shows and plain(written) in _functions()) or any(
+        language.shows(written, opens) for language in active
+    )
 
 
 def _is_capitalized(word: str) -> bool:

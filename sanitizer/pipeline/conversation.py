@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -17,9 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sanitizer.answers.extractors import (
-    Extractor,
-)
+from sanitizer.answers.extractors import Extractor
 from sanitizer.detect.detector import Detector, Labelled, Reading, entities
 from sanitizer.detect.units import Document, document, segmented
 from sanitizer.detect.view import Opened, opened
@@ -73,20 +70,17 @@ class Previews:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._prices: OrderedDict[bytes, dict[tuple[bytes, str], float]] = OrderedDict()
+        self._prices: Cache[bytes, dict[tuple[bytes, str], float]] = Cache(MAX_PREVIEWED)
 
     def note(self, text: bytes, draw: tuple[bytes, str], price: float) -> None:
         """Note a preview: the key of its message, and what was drawn."""
         with self._lock:
-            self._prices.setdefault(text, {})[draw] = price
-            self._prices.move_to_end(text)
-            if len(self._prices) > MAX_PREVIEWED:
-                self._prices.popitem(last=False)
+            self._prices.keep(text, {**(self._prices.get(text) or {}), draw: price}, 0)
 
     def of(self, text: bytes) -> dict[tuple[bytes, str], float]:
         """Return the prices of a text's previews."""
         with self._lock:
-            return dict(self._prices.get(text, {}))
+            return self._prices.get(text) or {}
 
 
 class LeftBefore:
@@ -102,8 +96,7 @@ class LeftBefore:
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
-            if (found := self._kept.get(key)) is not None:
-                self._kept.keep(key, found, len(found.text))  # it was used last
+            found = self._kept.use(key)
         return found or (self._below.get(key) if self._below else None)
 
     def put(self, key: bytes, result: SanitizedText) -> None:

@@ -15,7 +15,7 @@ from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.dyntext import DynText
 from sanitizer.results import Record
 from sanitizer.storage.ledger import as_printed
-from sanitizer.storage.table import RELEASED, same_things
+from sanitizer.storage.table import RELEASED, same_thing
 from sanitizer.text.policy import Policy
 
 BOUND_DELTA = 1e-6
@@ -182,20 +182,11 @@ def terms(consistent: bool, numbers: str = "random", style: str = "placeholder")
         if numbers == "random"
         else "how many numbers there are and which are equal"
     )
+    unit, differ = "one private word at one position", "one private word"
     if consistent:
-        return Terms(
-            unit="one distinct private word",
-            relation="replace-one: texts that differ in one distinct private word, changed "
-            "wherever it stands to one that stands nowhere else" + shared,
-            public=_PUBLIC,
-            not_protected=hidden + ", which private words are equal",
-        )
-    return Terms(
-        unit="one private word at one position",
-        relation="replace-one: texts that differ in one private word" + shared,
-        public=_PUBLIC,
-        not_protected=hidden,
-    )
+        unit, hidden = "one distinct private word", hidden + ", which private words are equal"
+        differ = f"{unit}, changed wherever it stands to one that stands nowhere else"
+    return Terms(unit, f"replace-one: texts that differ in {differ}{shared}", _PUBLIC, hidden)
 
 
 def _record(
@@ -324,7 +315,7 @@ def detected_record(
         model_sha256=model_sha256,
         detector=policy.detector,
         language=masked.segmented.language,
-        n_things=len(set(same_things([text[cut.start : cut.end] for cut in masked.cuts]).values())),
+        n_things=len({same_thing(text[cut.start : cut.end]) for cut in masked.cuts}),
         left=(
             *(unit.kind for unit in masked.segmented.left),
             *(row.kind for row in masked.decided if row.place == RELEASED),
