@@ -282,11 +282,7 @@ class RemoteExtractor:
     """
 
     def __init__(
-        self,
-        url: str,
-        *,
-        timeout: float = 120.0,
-        trusted_extractor_host: bool = False,
+        self, url: str, *, timeout: float = 120.0, trusted_extractor_host: bool = False
     ) -> None:
         host = check_base_url("extractor", url)
         if not (is_loopback(host) or trusted_extractor_host):

@@ -106,13 +106,12 @@ class Reading:
 
     Attributes:
         findings: ascending, never overlapping. everyday: hidden words that may be released, as
-            offsets. n_visible: words visible by the lists. language: of the visible words; None if
-            no list fits. code: what stays as syntax, as offsets. pieces: all code of the text.
+            offsets. language: of the visible words; None if no list fits. code: what stays as
+            syntax, as offsets. pieces: all code of the text.
     """
 
     findings: tuple[Finding, ...]
     everyday: tuple[tuple[int, int], ...] = field(default=())
-    n_visible: int = 0
     language: str | None = None
     code: tuple[tuple[int, int], ...] = field(default=())
     pieces: tuple[Piece, ...] = field(default=())
@@ -324,7 +323,7 @@ def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:
         findings.append(found)
     passing = [(word.start, word.end) for word in said if word.kind is None and not word.visible]
     everyday = tuple(plain.outside(passing))
-    return Reading(tuple(findings), everyday, len(its.words), its.language, view.code, view.pieces)
+    return Reading(tuple(findings), everyday, its.language, view.code, view.pieces)
 
 
 def _decided(

@@ -530,9 +530,7 @@ class Opened:
 
 
 def opened(
-    text: str,
-    taken: Sequence[tuple[int, int, str]] = (),
-    declared: Sequence[tuple[int, int]] = (),
+    text: str, taken: Sequence[tuple[int, int, str]] = (), declared: Sequence[tuple[int, int]] = ()
 ) -> Opened:
     """Part a text as it is read.
 

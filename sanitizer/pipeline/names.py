@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from sanitizer.randomness import Source
 from sanitizer.storage.table import name_marks
@@ -86,18 +85,6 @@ _FIRMS = ("Group", "Partners", "Services", "Systems", "Holdings", "Consulting", 
 """Second words of firms; public, and never restored by themselves."""
 
 
-class Setting(NamedTuple):
-    """What visible text tells of the place of a name.
-
-    Attributes:
-        language: that of the names, English where there are none of the text's. gender: "female",
-            "male", or "" if it tells nothing.
-    """
-
-    language: str
-    gender: str
-
-
 class Names:
     """Draws natural names for the units of one text.
 
@@ -106,19 +93,18 @@ class Names:
     """
 
     def __init__(self, text: str, segmented: Segmented, classes: Collection[str]) -> None:
-        self._classes = classes
-        known = segmented.language in _people() and segmented.language in _towns()
-        language = segmented.language if known and segmented.language else "en"
-        self._settings: dict[tuple[str, str], Setting] = {}
+        language = segmented.language or ""
+        self._language = language if language in _people() and language in _towns() else "en"
         units = segmented.units
-        self._visible = _visible(text, units)
-        for before, unit, after in zip([None, *units], units, [*units[1:], None], strict=False):
-            if unit.kind not in classes or (unit.kind, unit.text) in self._settings:
-                continue
-            ahead = text[before.end if before else 0 : unit.start]
-            behind = text[unit.end : after.start if after else len(text)]
-            setting = Setting(language, _gender(ahead, behind))
-            self._settings[unit.kind, unit.text] = setting
+        ends = [0, *(unit.end for unit in units)]
+        starts = [*(unit.start for unit in units), len(text)]
+        shown = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+        self._visible = {word.casefold() for each in shown for word in _WORD.findall(each)}
+        self._genders: dict[tuple[str, str], str] = {}
+        for i, unit in enumerate(units):
+            if unit.kind in classes:
+                told = _gender(shown[i], shown[i + 1])
+                self._genders.setdefault((unit.kind, unit.text), told)
 
     def draw(self, kind: str, original: str, taken: Collection[str], source: Source) -> str | None:
         """Draw a name for a thing; None if its class gets none, or if too many are excluded.
@@ -126,11 +112,11 @@ class Names:
         Args:
             original: only tells the place. taken: marks of earlier names (`name_marks`).
         """
-        setting = self._settings.get((kind, original))
-        if setting is None:
+        gender = self._genders.get((kind, original))
+        if gender is None:
             return None
         for _ in range(TRIES):
-            words = _drawn(kind, setting, source)
+            words = _drawn(kind, self._language, gender, source)
             folded = [word.casefold() for word in words]
             if self._visible.isdisjoint(folded) and _marks(words).isdisjoint(taken):
                 return " ".join(words)
@@ -141,30 +127,20 @@ def _marks(words: Sequence[str]) -> set[str]:
     return {mark for word in words if word not in _FIRMS for mark in name_marks(word)}
 
 
-def _drawn(kind: str, setting: Setting, source: Source) -> tuple[str, ...]:
-    """Return the words of a name; how many numbers are drawn depends on kind and setting only."""
-    people = _people()[setting.language]
+def _drawn(kind: str, language: str, gender: str, source: Source) -> tuple[str, ...]:
+    """Return the words of a name; how many numbers are drawn depends on the first three only."""
+    people = _people()[language]
     if kind == "PLACE":
-        return (_one_of(_towns()[setting.language], source),)
+        return (_one_of(_towns()[language], source),)
     family = _one_of(people["family"], source)
     if kind == "ORGANIZATION":
         return family, _one_of(_FIRMS, source)
-    gender = setting.gender or ("female", "male")[source.randbelow(2)]
+    gender = gender or ("female", "male")[source.randbelow(2)]
     return _one_of(people[gender], source), family
 
 
 def _one_of(names: Sequence[str], source: Source) -> str:
     return names[source.randbelow(len(names))]
-
-
-def _visible(text: str, units: Sequence[Unit]) -> frozenset[str]:
-    """Return the words of a text outside of its units, folded."""
-    found: set[str] = set()
-    at = 0
-    for start, end in [*((unit.start, unit.end) for unit in units), (len(text), len(text))]:
-        found |= {word.casefold() for word in _WORD.findall(text[at:start])}
-        at = end
-    return frozenset(found)
 
 
 def _gender(ahead: str, behind: str) -> str:

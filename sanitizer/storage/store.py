@@ -71,9 +71,7 @@ class Table:
 
 TABLES = {
     "conversation": Table(
-        "id {bytes} PRIMARY KEY, seal {bytes} NOT NULL, body {bytes} NOT NULL",
-        "id",
-        ("id", "seal"),
+        "id {bytes} PRIMARY KEY, seal {bytes} NOT NULL, body {bytes} NOT NULL", "id", ("id", "seal")
     ),
     "entry": Table(
         "conversation {bytes}, place int, seal {bytes} NOT NULL, body {bytes} NOT NULL, "
@@ -254,7 +252,10 @@ class MemoryStore:
         return self._seen
 
     def close(self) -> None:
-        """Do nothing: there is no file, and a ledger may be used after it."""
+        """Do nothing: it is gone with the object."""
+
+    def __del__(self) -> None:
+        self._db.close()  # Python warns of one that is left open
 
 
 # ---- in a file ----
