@@ -516,7 +516,7 @@ class EncodedRun(NamedTuple):
 
 def encode_view(view: View, pieces: Pieces) -> EncodedView:
     """Return the tokens of a view: a mask for a run, the kind's name for an identifier."""
-    kinds = sorted({slot.kind for slot in view.slots if slot.kind != RUN})
+    kinds = sorted({*view.slots} - {RUN})
     rows = [line for shown in view.shown for line in shown.split("\n")]
     found = pieces.placed([*rows, *(kind.lower().replace("_", " ") for kind in kinds)])
     named = {kind: [each[0] for each in found[len(rows) + i]] for i, kind in enumerate(kinds)}
@@ -546,7 +546,7 @@ def encode_view(view: View, pieces: Pieces) -> EncodedView:
                 ids.append(pieces.line)
         if stretch < len(view.slots):
             slots.append(len(ids))
-            kind = view.slots[stretch].kind
+            kind = view.slots[stretch]
             ids += [pieces.mask] if kind == RUN else named[kind] or [pieces.mask]
     return EncodedView(ids, slots, words)
 

@@ -141,25 +141,18 @@ def _functions() -> Mapping[str, tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """What stands for hidden words or an identifier in the view: the kind alone is seen."""
-
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
 class View:
     """What everybody may see of a text.
 
     Attributes:
         shown: visible text around the slots, one stretch more than there are slots.
-        slots: in order.
+        slots: in order, the kind of what each stands for: that alone is seen.
         words: visible words: number of the stretch, and offsets in it.
         language: of the text, None if it has none of those with a list.
     """
 
     shown: tuple[str, ...]
-    slots: tuple[Slot, ...]
+    slots: tuple[str, ...]
     words: tuple[tuple[int, Word], ...]
     language: str | None
 
@@ -398,7 +391,7 @@ def _with_view(
         visible.append((number, Word(word.start - ends[number], word.end - ends[number])))
     view = View(
         tuple(text[a:b] for a, b in zip(ends, starts, strict=True)),
-        tuple(Slot(each.kind) for each in stretches),
+        tuple(each.kind for each in stretches),
         tuple(visible),
         language,
     )

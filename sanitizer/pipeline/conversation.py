@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sanitizer.answers.extractors import Extractor
-from sanitizer.detect.detector import Detector, Labelled, Reading, entities
+from sanitizer.detect.detector import Detector, Reading
 from sanitizer.detect.units import Document, document, segmented
-from sanitizer.detect.view import Opened, opened
 from sanitizer.pipeline.answering import Answers, need_key
 from sanitizer.pipeline.engines import LoadedModels, ModelLoader, WordMechanism, draw
 from sanitizer.pipeline.leaving import leave
@@ -299,35 +298,22 @@ class Conversation:
         self._has_tools = self._has_tools or bool(self._tables.originals(self._tools))
         return not self._has_tools
 
-    def recalled(self, document: Document) -> Reading | None:
-        """Return what was read in this text before: a chat sends its whole history each time."""
+    def reading(self, document: Document) -> Reading | None:
+        """Return what the detector finds in a text, None if none reads it; raise ModelError.
+
+        It is remembered: a chat sends its whole history each time.
+        """
         if not document.is_read:
             return None
-        found: Reading | None = self._loader.detector().recalled(self._reading_key(document))
+        detector, least = self._loader.detector(), self.settings.policy.thresholds
+        text, declared, asks = document.text, document.declared, document.asks
+        of = self.conversation, text, document.spans, declared, asks, sorted(least.items())
+        key = detector.key("reading", *of)
+        found: Reading | None = detector.recalled(key)
+        if found is None:
+            found = detector.read(text, document.taken, declared, least, asks)
+            detector.remembered(key, found)
         return found
-
-    def _reading_key(self, document: Document) -> bytes:
-        least = sorted(self.settings.policy.thresholds.items())
-        of = (self.conversation, document.text, document.spans, document.declared, document.asks)
-        return self._loader.detector().key("reading", *of, least)
-
-    def view(self, document: Document) -> Opened:
-        """Part a text into its view, which everybody may see, and hidden runs; raise ModelError."""
-        return opened(document.text, document.spans, document.declared)
-
-    def read(self, view: Opened, asks: bool = False) -> list[Labelled]:
-        """Return the class of each word, each run read in sight of the view; raise ModelError.
-
-        Args:
-            asks: also say whether the request needs it, in sight of what the user wrote alone.
-        """
-        return self._loader.detector().labels(view, self.settings.policy.thresholds, asks)
-
-    def entities(self, document: Document, view: Opened, words: Sequence[Labelled]) -> Reading:
-        """Join the words of one class to entities, and remember where they stand."""
-        detector = self._loader.detector()
-        found = entities(view, words, detector.alone(self.settings.policy.thresholds))
-        return detector.remembered(self._reading_key(document), found)
 
     def policy(self, document: Document, reading: Reading | None, role: str) -> Segmented:
         """Decide what is hidden: entities, and what is a thing of the conversation already.
@@ -397,12 +383,7 @@ class Conversation:
             SanitizerError, TypeError, ValueError: as `Sanitizer.sanitize`.
         """
         document = self.document(DeclaredText.of(text), role)
-        reading = None
-        if document.is_read:
-            found, least = self._loader.detector(), self.settings.policy.thresholds
-            args = document.text, document.taken, document.declared, least, document.asks
-            reading = found.read(*args)
-        private = self.policy(document, reading, role)
+        private = self.policy(document, self.reading(document), role)
         return self.surrogates(document.text, private, role, source, None)
 
     def draw(self, texts: Sequence[MaskedText], source: Source) -> list[SanitizedText]:

@@ -9,8 +9,10 @@ that is replaced: the same random numbers give the same name for any other.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 
 from sanitizer.randomness import Source
 from sanitizer.storage.table import name_marks
@@ -19,32 +21,22 @@ from sanitizer.text.words import Segmented, Unit
 
 OF_PEOPLE = frozenset(["BELIEF", "ORIGIN"])
 """Classes whose names may stand for many people."""
-_MANY_BEFORE = re.compile(
-    r"(?i)(?<!\w)(?:all|both|few|many|most|other|several|some|these|those|among|between|"
-    r"do|don['\u2019]t)[ \u00a0]\Z"
-)
-_MANY_AFTER = re.compile(
-    r"(?i)[ \u00a0](?:who[ \u00a0])?(?:are|aren['\u2019]t|were|weren['\u2019]t|have|"
-    r"haven['\u2019]t|do|don['\u2019]t)(?!\w)"
-)
-_ACTS = "believe|bury|celebrate|eat|live|marry|meditate|observe|pray|think|wear|worship"
-_ACT = re.compile(rf"(?i)[ \u00a0](?:{_ACTS})(?!\w)")
-_OPENED = re.compile(
-    rf"(?i)[ \u00a0](?:{_ACTS}|drink|fast|want|also|always|from|get|have|in|like|never|often|say|"
-    r"seem|sometimes|tend|usually|who)(?!\w)"
-)
-_ALONE_AFTER = re.compile(
-    rf"(?i)[.,;:!?)\n]|\Z|[ \u00a0](?:{_ACTS}|drink|fast|want|and|at|can|from|in|must|not|of|on|or|"
-    r"should|to|under|who|will|with|would)(?!\w)"
-)
-_FIRST = re.compile(
-    r"(?i)(?:\A|[.!?:][ \u00a0]|\n|\b(?:because|how|that|when|where|why)[ \u00a0])\Z"
-)
-_HELPED = re.compile(
-    r"(?i)(?:\b(?:can|could|d(?:id|oes)(?:n['\u2019]t)?|hear|heard|help(?:ed|s)?|lets?|ma[dk]es?|may|"
-    r"might|must|saw|see|shall|should|watch(?:ed)?|will|would)\b[^.!?\n]*|"
-    r"(?<!\w)(?:an?|any|each|every|no|one|that|this)[ \u00a0])\Z"
-)
+_WORDS = tomllib.loads(files("sanitizer.pipeline").joinpath("names.toml").read_text("utf-8"))
+
+
+def _any(*names: str) -> str:
+    """Return a pattern of the words of some lists."""
+    words = "|".join(word for name in names for word in _WORDS[name].split())
+    return f"(?:{words})".replace("'", "['\u2019]")
+
+
+_MANY_BEFORE = re.compile(rf"(?i)(?<!\w){_any('many')}[ \u00a0]\Z")
+_MANY_AFTER = re.compile(rf"(?i)[ \u00a0](?:who[ \u00a0])?{_any('are')}(?!\w)")
+_ALONE_AFTER = re.compile(rf"(?i)[.,;:!?)\n]|\Z|[ \u00a0]{_any('acts', 'behind_many')}(?!\w)")
+_FIRST = re.compile(rf"(?i)(?:\A|[.!?:][ \u00a0]|\n|\b{_any('clause')}[ \u00a0])\Z")
+_OPENED = re.compile(rf"(?i)[ \u00a0]{_any('acts', 'at_first')}(?!\w)")
+_ACT = re.compile(rf"(?i)[ \u00a0]{_any('acts')}(?!\w)")
+_HELPED = re.compile(rf"(?i)(?:\b{_any('helped')}\b[^.!?\n]*|(?<!\w){_any('one')}[ \u00a0])\Z")
 """Visible text around the name of a group of people that says that many are meant."""
 
 
@@ -68,21 +60,13 @@ def plural_places(text: str, units: Sequence[Unit]) -> frozenset[int]:
 
 TRIES = 64
 """Names that are drawn before a placeholder is taken: so many may be excluded."""
-_FEMALE = re.compile(
-    r"(?i)(?<!\w)(?:ms|mrs|miss|madam|lady|mother|mum|mom|wife|daughter|sister|aunt|grandmother|"
-    r"girlfriend|frau|mutter|schwester|tochter|mme|mlle|madame|sra|srta|se\u00f1ora|do\u00f1a)"
-    r"\.?,?[ \u00a0]\Z"
+_FEMALE, _MALE = (
+    re.compile(rf"(?i)(?<!\w){_any(gender)}\.?,?[ \u00a0]\Z") for gender in ("female", "male")
 )
-_MALE = re.compile(
-    r"(?i)(?<!\w)(?:mr|sir|father|dad|husband|son|brother|uncle|grandfather|boyfriend|herr|herrn|"
-    r"vater|bruder|sohn|monsieur|sr|se\u00f1or|don)\.?,?[ \u00a0]\Z"
-)
-_SHE = frozenset("she her hers herself elle ella".split())
-_HE = frozenset("he him his himself".split())
+_SHE, _HE = frozenset(_WORDS["she"].split()), frozenset(_WORDS["he"].split())
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?\n\u2026]")
-_FIRMS = ("Group", "Partners", "Services", "Systems", "Holdings", "Consulting", "Industries")
-"""Second words of firms; public, and never restored by themselves."""
+_FIRMS = tuple(_WORDS["firms"].split())
 
 
 class Names:
