@@ -12,7 +12,7 @@ import math
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -163,24 +163,26 @@ class Detector:
         """Digest of the model."""
         return self._reader.sha256
 
-    def key(self, *of: object) -> bytes:
-        """Return the key of what depends on these values alone; a repr must tell them apart."""
+    def once(self, make: Callable[[], _T], *of: object) -> _T:
+        """Return what was made before of these values, else make and remember it.
+
+        Args:
+            make: returns offsets and classes, never None.
+            of: all that it depends on; a repr must tell them apart.
+        """
         digest = hashlib.blake2b(key=self._key, digest_size=32)
         for each in of:
             part = (each if isinstance(each, str) else repr(each)).encode("utf-8", "surrogatepass")
             digest.update(len(part).to_bytes(8) + part)
-        return digest.digest()
-
-    def recalled(self, key: bytes) -> Any:
-        """Return what is remembered under a key, or None."""
+        key = digest.digest()
         with self._lock:
-            return self._kept.use(key)
-
-    def remembered(self, key: bytes, made: _T) -> _T:
-        """Remember offsets and classes, and return them."""
-        with self._lock:
-            self._kept.keep(key, made, 0)
-        return made
+            found: Any = self._kept.use(key)
+        if found is None:
+            found = make()
+            with self._lock:
+                self._kept.keep(key, found, 0)
+        known: _T = found
+        return known
 
     def read(
         self,

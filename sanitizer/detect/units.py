@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sanitizer.detect.classes import Known, Linked, concept_of, is_adjective, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
@@ -116,9 +117,8 @@ def document(
     if detector is None:
         spans = _hidden_spans(text, policy)
     else:
-        key = detector.key("spans", owner, text, policy.digest)
-        known: list[Span] | None = detector.recalled(key)
-        spans = detector.remembered(key, _hidden_spans(text, policy)) if known is None else known
+        find = partial(_hidden_spans, text, policy)
+        spans = detector.once(find, "spans", owner, text, policy.digest)
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
     declared = _with_phrases(text, policy, spans, declared, keep)

@@ -307,13 +307,9 @@ class Conversation:
             return None
         detector, least = self._loader.detector(), self.settings.policy.thresholds
         text, declared, asks = document.text, document.declared, document.asks
+        read = partial(detector.read, text, document.taken, declared, least, asks)
         of = self.conversation, text, document.spans, declared, asks, sorted(least.items())
-        key = detector.key("reading", *of)
-        found: Reading | None = detector.recalled(key)
-        if found is None:
-            found = detector.read(text, document.taken, declared, least, asks)
-            detector.remembered(key, found)
-        return found
+        return detector.once(read, "reading", *of)
 
     def policy(self, document: Document, reading: Reading | None, role: str) -> Segmented:
         """Decide what is hidden: entities, and what is a thing of the conversation already.
