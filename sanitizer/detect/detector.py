@@ -31,7 +31,6 @@ from sanitizer.detect.view import (
     languages,
     opened,
 )
-from sanitizer.lm.loading import Models
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
 from sanitizer.progress import pulse
 from sanitizer.randomness import secret_key
@@ -590,12 +589,3 @@ def load_lists() -> None:
     """Load the lists of all languages; raise ModelError if one is missing or damaged."""
     languages()
     is_everyday("")
-
-
-def detector_for(models: Models) -> Detector:
-    """Return a detector over the packaged reader.
-
-    Raises:
-        ModelError: a model or a list is missing or damaged.
-    """
-    return Detector(models.reader())

@@ -121,9 +121,14 @@ def document(
         spans = detector.once(find, "spans", owner, text, policy.digest)
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
-    declared = _with_phrases(text, policy, spans, declared, keep)
+    # A phrase inside an identifier is no whole phrase, and one that holds a word that the policy
+    # lists as sensitive is hidden.
+    phrases = [*policy.public_phrases.spans(text), *kept_phrases(keep).spans(text)]
+    if shown := [span for span in phrases if _may_pass(text, policy, spans, *span)]:
+        declared = merged([*declared, *shown])
     taken = _cut(text, policy, spans, declared)
-    is_read = detector is not None and not _is_declared(text, declared)
+    all_declared = declared and all(shown for *_, shown in stretches(text, (), declared))
+    is_read = detector is not None and not all_declared
     if is_read and policy.lists_words:
         listed = [
             Unit(begin, end, text[begin:end], "TERM", False, found=_source("TERM"))
@@ -132,19 +137,6 @@ def document(
         ]
         taken = sorted([*taken, *listed], key=lambda unit: unit.start)
     return Document(text, declared, tuple(taken), is_read, asks and is_read)
-
-
-def _with_phrases(
-    text: str, policy: Policy, spans: list[Span], declared: Offsets, keep: tuple[str, ...]
-) -> Offsets:
-    """Return the declared stretches and those that hold a declared phrase.
-
-    A phrase inside an identifier is no whole phrase, and one that holds a word that the policy
-    lists as sensitive is hidden.
-    """
-    phrases = [*policy.public_phrases.spans(text), *kept_phrases(keep).spans(text)]
-    shown = [span for span in phrases if _may_pass(text, policy, spans, *span)]
-    return merged([*declared, *shown]) if shown else declared
 
 
 def _may_pass(text: str, policy: Policy, spans: list[Span], start: int, end: int) -> bool:
@@ -190,11 +182,6 @@ def _kind_of(part: str, policy: Policy, kind: str) -> str:
     """Return the kind of a part of an identifier: its own if it is one by itself."""
     alone = [i.kind for i in policy.find_identifiers(part) if (i.start, i.end) == (0, len(part))]
     return alone[0] if alone else kind
-
-
-def _is_declared(text: str, declared: Offsets) -> bool:
-    """Return True if every word of a text is declared public."""
-    return bool(declared) and all(shown for *_, shown in stretches(text, (), declared))
 
 
 def segmented(

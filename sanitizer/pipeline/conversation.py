@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sanitizer.answers.extractors import Extractor
+from sanitizer.detect.classes import Known
 from sanitizer.detect.detector import Detector, Reading
 from sanitizer.detect.units import Document, document, segmented
 from sanitizer.pipeline.answering import Answers, need_key
@@ -317,7 +318,8 @@ class Conversation:
         Raises:
             PolicyError: refused content.
         """
-        known = no_things if role == APART else self._known
+        # No form in a text that an API may know is told to be a thing of the conversation.
+        known: Known = (lambda forms: {}) if role == APART else self._known
         return segmented(document, self.settings.policy, reading, known)
 
     def surrogates(
@@ -540,11 +542,6 @@ class Conversation:
         reads: Callable[[str], AbstractContextManager[None]] | None
         reads = getattr(self.vault, "read_once", None)
         return nullcontext() if reads is None else reads(self.conversation)
-
-
-def no_things(forms: object) -> dict[str, str]:
-    """Return that none of these forms is a thing of a conversation."""
-    return {}
 
 
 def _drawn(result: SanitizedText) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect.detector import Detector, detector_for
+from sanitizer.detect.detector import Detector
 from sanitizer.lm.causal import CausalLM
 from sanitizer.lm.loading import Models
 from sanitizer.lm.masked import Batch, MaskedLM, Row, batches, centred_rows, rows
@@ -361,19 +361,6 @@ class LoadedModels:
         return self.model.sha256 if self.engine.left is None else self.engine.left.sha256
 
 
-def load_models(models: Models, mechanism: WordMechanism) -> LoadedModels:
-    """Load what a mechanism draws words with; the causal model only if it reads with that.
-
-    Raises:
-        ModelError: a model is missing or damaged.
-    """
-    reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
-    # The causal model comes first: its weights are fetched, so they are what may be missing.
-    causal = models.causal() if reads_left else None
-    model, pieces = models.masked()
-    return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))
-
-
 MAX_BATCH_TOKENS = 1024
 """Tokens of one model input: larger inputs take more memory and no less time per token."""
 
@@ -478,8 +465,16 @@ class ModelLoader:
 
     def detector(self) -> Detector:
         """Return what finds private things; raise ModelError."""
-        return self._once("detector", lambda: detector_for(self.models))
+        return self._once("detector", lambda: Detector(self.models.reader()))
 
     def words(self) -> LoadedModels:
         """Return what draws words one by one; raise ModelError."""
-        return self._once("words", lambda: load_models(self.models, self._mechanism))
+        return self._once("words", self._load_words)
+
+    def _load_words(self) -> LoadedModels:
+        mechanism = self._mechanism
+        reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
+        # The causal model comes first: its weights are fetched, so they are what may be missing.
+        causal = self.models.causal() if reads_left else None
+        model, pieces = self.models.masked()
+        return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))
