@@ -23,28 +23,28 @@ DOORS = [
 ]
 MAX_FILES_IN_A_PACKAGE = 14
 MAX_LINES = {
-    "answers": 3_810,
+    "answers": 3_790,
     "bulk": 2_300,
     "cli": 3_300,
     "clients": 1_320,
     "corrections": 500,
-    "detect": 2_090,
+    "detect": 2_030,
     "documents": 850,
     "identifiers": 3_460,
     "integrations": 1_000,
     "lm": 2_500,
-    "pipeline": 4_960,
+    "pipeline": 4_780,
     "privacy": 2_750,
     "proxy": 4_110,
-    "risk": 2_050,
-    "storage": 4_030,
+    "risk": 2_025,
+    "storage": 3_955,
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_785,
-    "wire": 4_830,
+    "wire": 4_810,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 49_520, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_760, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

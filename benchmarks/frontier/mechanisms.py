@@ -122,7 +122,7 @@ class Packaged:
         published = mechanism.variant == "published"
         self.context = engine.context
         self.tokens = np.arange(model.pieces.n_rows) if published else model.output_ids
-        self._likelihoods = Likelihoods(engine, mechanism, model, pieces)
+        self._likelihoods = Likelihoods(engine)
 
     def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
         return self._likelihoods.table(words, logits)

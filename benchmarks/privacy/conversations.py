@@ -98,9 +98,7 @@ class Growing:
         self._sanitizer = sanitizer
         self._loaded = sanitizer.inner.models()
         loaded = self._loaded
-        self._likelihoods = Likelihoods(
-            loaded.engine, sanitizer.mechanism, loaded.model, loaded.pieces
-        )
+        self._likelihoods = Likelihoods(loaded.engine)
 
     def right_after(self, truth: int, n: int, source: Source) -> NDArray[np.bool_]:
         """Return for each number of versions if the best guess is the illness, bool [n].

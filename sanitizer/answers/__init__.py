@@ -12,9 +12,4 @@ from sanitizer.doors import lazy_door
 if TYPE_CHECKING:
     from sanitizer.answers.extractors import Extractor as Extractor
 else:
-    __getattr__, __dir__, __all__ = lazy_door(
-        __name__,
-        {
-            "answers.extractors": "Extractor",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_door(__name__, {"answers.extractors": "Extractor"})

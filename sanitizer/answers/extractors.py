@@ -282,11 +282,7 @@ class RemoteExtractor:
     """
 
     def __init__(
-        self,
-        url: str,
-        *,
-        timeout: float = 120.0,
-        trusted_extractor_host: bool = False,
+        self, url: str, *, timeout: float = 120.0, trusted_extractor_host: bool = False
     ) -> None:
         host = check_base_url("extractor", url)
         if not (is_loopback(host) or trusted_extractor_host):
@@ -333,18 +329,16 @@ class RemoteExtractor:
                         raise NotExtracted(
                             "the extractor's server answered with too much, or too slowly"
                         )
-            text = json.loads(received)["choices"][0]["message"]["content"]
+            text = str.strip(json.loads(received)["choices"][0]["message"]["content"])
         except httpx.HTTPError as error:  # its message may hold the address only
             raise NotExtracted(
                 f"the extractor's server could not be asked ({type(error).__name__})"
             ) from None
         except (ValueError, LookupError, TypeError, RecursionError):
-            text = None
-        if not isinstance(text, str):
             raise NotExtracted(
                 "the extractor's server answered with something that is no chat completion"
-            )
-        yield text.strip()
+            ) from None
+        yield text
 
 
 def extractor_for(

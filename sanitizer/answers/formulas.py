@@ -116,14 +116,7 @@ class _Unclear(Exception):
     """A formula that cannot be computed, or can be read in two ways."""
 
 
-_FAILED = (
-    _Unclear,
-    DecimalException,
-    OverflowError,
-    ValueError,
-    SyntaxError,
-    RecursionError,
-)
+_FAILED = (_Unclear, DecimalException, OverflowError, ValueError, SyntaxError, RecursionError)
 
 
 def compute(

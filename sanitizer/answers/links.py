@@ -31,6 +31,8 @@ Each part begins with a sign: long texts are searched seven times as fast as for
 """
 
 _GAP = r"[\t\r\n]{0,8}"  # browsers leave these out
+_BEGINS = re.compile(rf"/{_GAP}/|www\.|(?:data|mailto|javascript|https?):", re.I)
+"""Matches a value that is an address by itself."""
 _LONGEST_OPENING = 80
 _OPENING = re.compile(
     rf"[a-z0-9+.-]{_GAP}[a-z0-9+.-]{_GAP}:{_GAP}/{_GAP}/|(?<=[=(\"'`<])\s?/{_GAP}/"
@@ -242,7 +244,7 @@ class LinkReader:
         self._has_label = self._has_label or label is not None
         if label is not None and self._has_definition:
             return True
-        found = None if MAY_LINK.match(original) else loaded
+        found = None if _BEGINS.match(original) else loaded
         found = found or (label if label is not None and label["fixed"] else None)
         return found is not None and not self._links.was_sent(found[0].lstrip() + written)
 

@@ -137,21 +137,20 @@ class Restorer:
                 read = at
             written, after = text[at : found.end], text[found.end : found.end + _LONGEST_AFTER]
             waits = len(after) < _LONGEST_AFTER and style.has_name(written, found.original)
+            stays: bool | None = False
             if found.end == at or (waits and not final):  # may grow: a longer one, a name of code
-                style.read(text[done:at])
-                return [*parts, Part(text[done:at])], text[at:]
-            if reader is not None:
+                stays = None
+            elif reader is not None:
                 stays = _stays(reader, text, found, final)
-                if stays is None:
-                    style.read(text[done:at])
-                    return [*parts, Part(text[done:at])], text[at:]
                 read = found.end
-                if stays:
-                    at = found.end
-                    continue
+            if stays:
+                at = found.end
+                continue
             style.read(text[done:at])
-            original = style.shown(written, found.original, after)
-            parts += [Part(text[done:at]), Part(written, original)]
+            parts.append(Part(text[done:at]))
+            if stays is None:
+                return parts, text[at:]
+            parts.append(Part(written, style.shown(written, found.original, after)))
             done = at = found.end
         end = max(end, done)
         style.read(text[done:end])

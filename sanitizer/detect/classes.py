@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cache
 
 from sanitizer.detect.view import is_everyday
-from sanitizer.storage.table import same_things
+from sanitizer.storage.table import same_thing
 from sanitizer.text.policy import DRAWN, Policy, word_list
 from sanitizer.text.words import Unit, straight, word_spans
 
@@ -206,23 +206,6 @@ def mistyped(name: str) -> Iterator[str]:
         yield from (head + letter + tail for letter in letters)
 
 
-def linked(
-    text: str,
-    units: Sequence[Unit],
-    passing: Offsets,
-    words: Sequence[tuple[int, int]],
-    known: Known,
-    policy: Policy,
-) -> list[Unit]:
-    """Return units with those of known things added, and in place of some.
-
-    Args:
-        units: what was found. passing: hidden words that would pass, as offsets.
-        words: of the text, where nothing was taken or declared.
-    """
-    return _Linked(text, units, passing, words, known, policy).units()
-
-
 def listed_public(text: str, policy: Policy) -> bool:
     """Return True if the policy file lists every word of a stretch as public."""
     return bool(policy.public) and all(
@@ -230,7 +213,7 @@ def listed_public(text: str, policy: Policy) -> bool:
     )
 
 
-class _Linked:
+class Linked:
     """Links the places of a text to its things and to those of the conversation.
 
     A thing is hidden wherever it stands, whatever a single place looks like; one of several words
@@ -255,12 +238,10 @@ class _Linked:
         self._starts = [unit.start for unit in units]
         self._runs = sorted(self._around(passing, words), key=lambda run: (run[0], -run[1]))
         forms = {text[begin:end] for begin, end in self._runs}
-        self._keys = same_things(forms)
         self._concepts = _concepts_of(forms, policy)
         self._concepts |= {unit.text: (unit.concept, unit.kind) for unit in units if unit.concept}
         things = [unit for unit in units if unit.kind not in _BY_ROLE]
-        keys = same_things([unit.text for unit in things])
-        self._here = {keys[unit.text]: unit.kind for unit in reversed(things)}
+        self._here = {same_thing(unit.text): unit.kind for unit in reversed(things)}
         self._here |= {
             word: unit.kind
             for unit in things
@@ -335,7 +316,7 @@ class _Linked:
             return listed
         return (
             self._table.get(form)
-            or self._here.get(self._keys[form])
+            or self._here.get(same_thing(form))
             or self._here.get(form)  # a part of a name, written as it is there
             or listed
         )

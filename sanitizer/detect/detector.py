@@ -11,8 +11,8 @@ import hashlib
 import math
 import re
 import threading
-from collections import OrderedDict, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -31,10 +31,10 @@ from sanitizer.detect.view import (
     languages,
     opened,
 )
-from sanitizer.lm.loading import Models
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
 from sanitizer.progress import pulse
 from sanitizer.randomness import secret_key
+from sanitizer.storage.table import Cache
 from sanitizer.text.layout import Layout
 from sanitizer.text.syntax import Piece
 from sanitizer.text.words import Unit, outside, overlapping
@@ -108,13 +108,12 @@ class Reading:
 
     Attributes:
         findings: ascending, never overlapping. everyday: hidden words that may be released, as
-            offsets. n_visible: words visible by the lists. language: of the visible words; None if
-            no list fits. code: what stays as syntax, as offsets. pieces: all code of the text.
+            offsets. language: of the visible words; None if no list fits. code: what stays as
+            syntax, as offsets. pieces: all code of the text.
     """
 
     findings: tuple[Finding, ...]
     everyday: tuple[tuple[int, int], ...] = field(default=())
-    n_visible: int = 0
     language: str | None = None
     code: tuple[tuple[int, int], ...] = field(default=())
     pieces: tuple[Piece, ...] = field(default=())
@@ -158,7 +157,7 @@ class Detector:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._key = secret_key()
-        self._kept: OrderedDict[bytes, object] = OrderedDict()
+        self._kept: Cache[bytes, object] = Cache(MOST_READINGS)
         self._lock = threading.Lock()
 
     @property
@@ -166,28 +165,26 @@ class Detector:
         """Digest of the model."""
         return self._reader.sha256
 
-    def key(self, *of: object) -> bytes:
-        """Return the key of what depends on these values alone; a repr must tell them apart."""
+    def once(self, make: Callable[[], _T], *of: object) -> _T:
+        """Return what was made before of these values, else make and remember it.
+
+        Args:
+            make: returns offsets and classes, never None.
+            of: all that it depends on; a repr must tell them apart.
+        """
         digest = hashlib.blake2b(key=self._key, digest_size=32)
         for each in of:
             part = (each if isinstance(each, str) else repr(each)).encode("utf-8", "surrogatepass")
             digest.update(len(part).to_bytes(8) + part)
-        return digest.digest()
-
-    def recalled(self, key: bytes) -> Any:
-        """Return what is remembered under a key, or None."""
+        key = digest.digest()
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def remembered(self, key: bytes, made: _T) -> _T:
-        """Remember offsets and classes, and return them."""
-        with self._lock:
-            self._kept[key] = made
-            if len(self._kept) > MOST_READINGS:
-                self._kept.popitem(last=False)
-        return made
+            found: Any = self._kept.use(key)
+        if found is None:
+            found = make()
+            with self._lock:
+                self._kept.keep(key, found, 0)
+        known: _T = found
+        return known
 
     def read(
         self,
@@ -335,7 +332,7 @@ def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:
         findings.append(found)
     passing = [(word.start, word.end) for word in said if word.kind is None and not word.visible]
     everyday = tuple(plain.outside(passing))
-    return Reading(tuple(findings), everyday, len(its.words), its.language, view.code, view.pieces)
+    return Reading(tuple(findings), everyday, its.language, view.code, view.pieces)
 
 
 def _usual(text: str, said: Sequence[Labelled]) -> list[tuple[int, int, float]]:
@@ -434,17 +431,8 @@ def _joined(text: str, said: Sequence[Labelled], taken: Sequence[tuple[int, int]
                 found[-1] = found[-1]._replace(needed=word.needed, age=word.age)
             n_words += 1
         elif word.kind is not None:
-            found.append(
-                Finding(
-                    word.start,
-                    word.end,
-                    word.kind,
-                    word.score,
-                    word.visible,
-                    word.needed,
-                    word.age,
-                )
-            )
+            start, end, _, score, _, *told = word
+            found.append(Finding(start, end, word.kind, score, *told))
             n_words = 1
         last = word
     return found
@@ -547,7 +535,7 @@ class EncodedRun(NamedTuple):
 
 def encode_view(view: View, pieces: Pieces) -> EncodedView:
     """Return the tokens of a view: a mask for a run, the kind's name for an identifier."""
-    kinds = sorted({slot.kind for slot in view.slots if slot.kind != RUN})
+    kinds = sorted({*view.slots} - {RUN})
     rows = [line for shown in view.shown for line in shown.split("\n")]
     found = pieces.placed([*rows, *(kind.lower().replace("_", " ") for kind in kinds)])
     named = {kind: [each[0] for each in found[len(rows) + i]] for i, kind in enumerate(kinds)}
@@ -577,7 +565,7 @@ def encode_view(view: View, pieces: Pieces) -> EncodedView:
                 ids.append(pieces.line)
         if stretch < len(view.slots):
             slots.append(len(ids))
-            kind = view.slots[stretch].kind
+            kind = view.slots[stretch]
             ids += [pieces.mask] if kind == RUN else named[kind] or [pieces.mask]
     return EncodedView(ids, slots, words)
 
@@ -619,12 +607,3 @@ def load_lists() -> None:
     """Load the lists of all languages; raise ModelError if one is missing or damaged."""
     languages()
     is_everyday("")
-
-
-def detector_for(models: Models) -> Detector:
-    """Return a detector over the packaged reader.
-
-    Raises:
-        ModelError: a model or a list is missing or damaged.
-    """
-    return Detector(models.reader())

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sanitizer.detect.classes import Known, concept_of, is_adjective, linked, listed_public
+from sanitizer.detect.classes import Known, Linked, concept_of, is_adjective, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers.networks import has_top_level
@@ -128,22 +128,27 @@ def document(
     if detector is None:
         spans = _hidden_spans(text, policy, layout)
     else:
-        key = detector.key("spans", owner, text, policy.digest)
-        known: list[Span] | None = detector.recalled(key)
-        if known is None:
-            known = _hidden_spans(text, policy, layout)
+
+        def find() -> list[Span]:
+            found = _hidden_spans(text, policy, layout)
             if layout is not None and depth < _DEEPEST:
-                known = _with_encoded(known, layout, policy, detector, depth)
-            detector.remembered(key, known)
-        spans = known
+                return _with_encoded(found, layout, policy, detector, depth)
+            return found
+
+        spans = detector.once(find, "spans", owner, text, policy.digest)
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
     if layout is not None:
         around = layout.margins
         spans = [(*part, kind) for a, b, kind in spans for part in _parts(text, around, a, b)]
-    declared = _with_phrases(text, policy, spans, declared, keep)
+    # A phrase inside an identifier is no whole phrase, and one that holds a word that the policy
+    # lists as sensitive is hidden.
+    phrases = [*policy.public_phrases.spans(text), *kept_phrases(keep).spans(text)]
+    if shown := [span for span in phrases if _may_pass(text, policy, spans, *span)]:
+        declared = merged([*declared, *shown])
     taken = _cut(text, policy, spans, declared)
-    is_read = detector is not None and not _is_declared(text, declared)
+    all_declared = declared and all(shown for *_, shown in stretches(text, (), declared))
+    is_read = detector is not None and not all_declared
     if is_read and policy.lists_words:
         listed = [
             Unit(begin, end, text[begin:end], "TERM", False, found=_source("TERM"))
@@ -184,19 +189,6 @@ def _none(forms: object) -> dict[str, str]:
     return {}
 
 
-def _with_phrases(
-    text: str, policy: Policy, spans: list[Span], declared: Offsets, keep: tuple[str, ...]
-) -> Offsets:
-    """Return the declared stretches and those that hold a declared phrase.
-
-    A phrase inside an identifier is no whole phrase, and one that holds a word that the policy
-    lists as sensitive is hidden.
-    """
-    phrases = [*policy.public_phrases.spans(text), *kept_phrases(keep).spans(text)]
-    shown = [span for span in phrases if _may_pass(text, policy, spans, *span)]
-    return merged([*declared, *shown]) if shown else declared
-
-
 def _may_pass(text: str, policy: Policy, spans: list[Span], start: int, end: int) -> bool:
     """Return True if a declared phrase may leave at this place."""
     for begin, stop, kind in overlapping(spans, start, end):
@@ -209,11 +201,6 @@ def _may_pass(text: str, policy: Policy, spans: list[Span], start: int, end: int
 
 def _cut(text: str, policy: Policy, spans: Iterable[Span], declared: Offsets) -> list[Unit]:
     """Return what is hidden as a whole; of what reaches into declared text, the rest is hidden."""
-    if not declared:
-        return [
-            Unit(start, end, text[start:end], kind, False, found=_source(kind))
-            for start, end, kind in spans
-        ]
     units: list[Unit] = []
     for start, end, kind in spans:
         if not overlapping(declared, start, end):
@@ -245,11 +232,6 @@ def _kind_of(part: str, policy: Policy, kind: str) -> str:
     """Return the kind of a part of an identifier: its own if it is one by itself."""
     alone = [i.kind for i in policy.find_identifiers(part) if (i.start, i.end) == (0, len(part))]
     return alone[0] if alone else kind
-
-
-def _is_declared(text: str, declared: Offsets) -> bool:
-    """Return True if every word of a text is declared public."""
-    return bool(declared) and all(shown for *_, shown in stretches(text, (), declared))
 
 
 def segmented(
@@ -295,7 +277,7 @@ def segmented(
     if policy.rows:  # what is not sure here may be a thing of the conversation
         starts = {unit.start for unit in units}
         passing += [(each.start, each.end) for each in reading.findings if each.start not in starts]
-    units = linked(text, units, sorted(passing), words, known, policy)
+    units = Linked(text, units, sorted(passing), words, known, policy).units()
     units = sorted([*taken, *units], key=lambda unit: unit.start)
     units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)

@@ -142,25 +142,18 @@ def _functions() -> Mapping[str, tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """What stands for hidden words or an identifier in the view: the kind alone is seen."""
-
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
 class View:
     """What everybody may see of a text.
 
     Attributes:
         shown: visible text around the slots, one stretch more than there are slots.
-        slots: in order.
+        slots: in order, the kind of what each stands for: that alone is seen.
         words: visible words: number of the stretch, and offsets in it.
         language: of the text, None if it has none of those with a list.
     """
 
     shown: tuple[str, ...]
-    slots: tuple[Slot, ...]
+    slots: tuple[str, ...]
     words: tuple[tuple[int, Word], ...]
     language: str | None
 
@@ -328,11 +321,10 @@ def _language(hits: Mapping[str, int], n_stretches: int, least: int) -> str | No
 
 
 def _shows(active: Iterable[Language], written: str, opens: bool) -> bool:
-    if written.islower() and plain(written) in _functions():
-        return True
-    if opens and _is_capitalized(written) and plain(written) in _functions():
-        return True
-    return any(language.shows(written, opens) for language in active)
+    shows = written.islower() or (opens and _is_capitalized(written))
+    return (shows and plain(written) in _functions()) or any(
+        language.shows(written, opens) for language in active
+    )
 
 
 def _is_capitalized(word: str) -> bool:
@@ -400,7 +392,7 @@ def _with_view(
         visible.append((number, Word(word.start - ends[number], word.end - ends[number])))
     view = View(
         tuple(text[a:b] for a, b in zip(ends, starts, strict=True)),
-        tuple(Slot(each.kind) for each in stretches),
+        tuple(each.kind for each in stretches),
         tuple(visible),
         language,
     )

@@ -152,7 +152,8 @@ class Answers:
         own = prompts[-1] if prompts and prompts[-1].conversation else None
         originals = self.vault.originals(own.conversation if own else self.conversation)
         if own and not originals:  # forgotten by the vault; what was replaced is known all the same
-            originals = _originals_of(own)
+            found = [(each.replacement, each.original) for each in own.replacements]
+            originals = Originals({value: was for value, was in found if value.startswith("<")})
         guarded = self.settings.policy.wire.links == "guard"
         sent = (*self._sent, *(each.text for each in prompts if MAY_HOLD.search(each.text)))
         # Nothing is held back for a formula where an API was told of none.
@@ -215,12 +216,6 @@ class Answers:
                 "prompt must be what sanitize returned, or a sequence of that, not text"
             )
         return AnswerContext(self.restorer(prompts), self.extractor, prompts, self.settings.policy)
-
-
-def _originals_of(result: SanitizedText) -> Originals:
-    """Return what stands for what in one text, placeholders only."""
-    found = [(each.replacement, each.original) for each in result.replacements]
-    return Originals({value: original for value, original in found if value.startswith("<")})
 
 
 class ByParts(Protocol):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -17,12 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sanitizer.answers.extractors import (
-    Extractor,
-)
-from sanitizer.detect.detector import Detector, Labelled, Reading, entities
+from sanitizer.answers.extractors import Extractor
+from sanitizer.detect.classes import Known
+from sanitizer.detect.detector import Detector, Reading
 from sanitizer.detect.units import Document, document, segmented
-from sanitizer.detect.view import Opened, opened
 from sanitizer.pipeline.answering import Answers, need_key
 from sanitizer.pipeline.engines import LoadedModels, ModelLoader, WordMechanism, draw
 from sanitizer.pipeline.leaving import leave
@@ -73,20 +70,17 @@ class Previews:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._prices: OrderedDict[bytes, dict[tuple[bytes, str], float]] = OrderedDict()
+        self._prices: Cache[bytes, dict[tuple[bytes, str], float]] = Cache(MAX_PREVIEWED)
 
     def note(self, text: bytes, draw: tuple[bytes, str], price: float) -> None:
         """Note a preview: the key of its message, and what was drawn."""
         with self._lock:
-            self._prices.setdefault(text, {})[draw] = price
-            self._prices.move_to_end(text)
-            if len(self._prices) > MAX_PREVIEWED:
-                self._prices.popitem(last=False)
+            self._prices.keep(text, {**(self._prices.get(text) or {}), draw: price}, 0)
 
     def of(self, text: bytes) -> dict[tuple[bytes, str], float]:
         """Return the prices of a text's previews."""
         with self._lock:
-            return dict(self._prices.get(text, {}))
+            return self._prices.get(text) or {}
 
 
 class LeftBefore:
@@ -102,8 +96,7 @@ class LeftBefore:
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
-            if (found := self._kept.get(key)) is not None:
-                self._kept.keep(key, found, len(found.text))  # it was used last
+            found = self._kept.use(key)
         return found or (self._below.get(key) if self._below else None)
 
     def put(self, key: bytes, result: SanitizedText) -> None:
@@ -308,35 +301,18 @@ class Conversation:
         self._has_tools = self._has_tools or bool(self._tables.originals(self._tools))
         return not self._has_tools
 
-    def recalled(self, document: Document) -> Reading | None:
-        """Return what was read in this text before: a chat sends its whole history each time."""
+    def reading(self, document: Document) -> Reading | None:
+        """Return what the detector finds in a text, None if none reads it; raise ModelError.
+
+        It is remembered: a chat sends its whole history each time.
+        """
         if not document.is_read:
             return None
-        found: Reading | None = self._loader.detector().recalled(self._reading_key(document))
-        return found
-
-    def _reading_key(self, document: Document) -> bytes:
-        least = sorted(self.settings.policy.thresholds.items())
-        of = (self.conversation, document.text, document.spans, document.declared, document.asks)
-        return self._loader.detector().key("reading", *of, document.layout is None, least)
-
-    def view(self, document: Document) -> Opened:
-        """Part a text into its view, which everybody may see, and hidden runs; raise ModelError."""
-        return opened(document.text, document.spans, document.declared, document.layout)
-
-    def read(self, view: Opened, asks: bool = False) -> list[Labelled]:
-        """Return the class of each word, each run read in sight of the view; raise ModelError.
-
-        Args:
-            asks: also say whether the request needs it, in sight of what the user wrote alone.
-        """
-        return self._loader.detector().labels(view, self.settings.policy.thresholds, asks)
-
-    def entities(self, document: Document, view: Opened, words: Sequence[Labelled]) -> Reading:
-        """Join the words of one class to entities, and remember where they stand."""
-        detector = self._loader.detector()
-        found = entities(view, words, detector.alone(self.settings.policy.thresholds))
-        return detector.remembered(self._reading_key(document), found)
+        detector, least = self._loader.detector(), self.settings.policy.thresholds
+        text, declared, asks = document.text, document.declared, document.asks
+        read = partial(detector.read, text, document.taken, declared, least, asks, document.layout)
+        of = self.conversation, text, document.spans, declared, asks, sorted(least.items())
+        return detector.once(read, "reading", *of, document.layout is None)
 
     def policy(self, document: Document, reading: Reading | None, role: str) -> Segmented:
         """Decide what is hidden: entities, and what is a thing of the conversation already.
@@ -344,7 +320,8 @@ class Conversation:
         Raises:
             PolicyError: refused content.
         """
-        known = no_things if role == APART else self._known
+        # No form in a text that an API may know is told to be a thing of the conversation.
+        known: Known = (lambda forms: {}) if role == APART else self._known
         return segmented(document, self.settings.policy, reading, known)
 
     def surrogates(
@@ -406,12 +383,7 @@ class Conversation:
             SanitizerError, TypeError, ValueError: as `Sanitizer.sanitize`.
         """
         document = self.document(DeclaredText.of(text), role)
-        reading = None
-        if document.is_read:
-            found, least = self._loader.detector(), self.settings.policy.thresholds
-            args = document.text, document.taken, document.declared, least, document.asks
-            reading = found.read(*args, document.layout)
-        private = self.policy(document, reading, role)
+        private = self.policy(document, self.reading(document), role)
         return self.surrogates(document.text, private, role, source, None)
 
     def draw(self, texts: Sequence[MaskedText], source: Source) -> list[SanitizedText]:
@@ -572,11 +544,6 @@ class Conversation:
         reads: Callable[[str], AbstractContextManager[None]] | None
         reads = getattr(self.vault, "read_once", None)
         return nullcontext() if reads is None else reads(self.conversation)
-
-
-def no_things(forms: object) -> dict[str, str]:
-    """Return that none of these forms is a thing of a conversation."""
-    return {}
 
 
 def _drawn(result: SanitizedText) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.detect.detector import Detector, detector_for
+from sanitizer.detect.detector import Detector
 from sanitizer.lm.causal import CausalLM
 from sanitizer.lm.loading import Models
 from sanitizer.lm.masked import Batch, MaskedLM, Row, batches, centred_rows, rows
@@ -281,49 +281,54 @@ def _causal_space(
 
 
 class DynTextEngine(Engine):
-    """DynText over the whole-word outputs (certified) or the full token vocabulary (published)."""
+    """DynText over the whole-word outputs (certified) or the full token vocabulary (published).
+
+    Attributes:
+        mechanism: DynText. lists: the outputs near each word.
+    """
 
     def __init__(self, mechanism: DynText, model: MaskedLM, pieces: WordPieces) -> None:
-        self._mechanism, self._model, self._pieces = mechanism, model, pieces
+        self.mechanism, self._model, self._pieces = mechanism, model, pieces
         self._offsets = mechanism.replacement == "noise"
         self.claimed_delta = mechanism.delta if mechanism.variant == "published" else 0.0
         self.n_weights = (
             1 if mechanism.list_size == "fixed" else mechanism.k_max - mechanism.shortest + 1
         )
-        self._lists: TokenNeighborhoods | WordNeighborhoods
+        self.lists: TokenNeighborhoods | WordNeighborhoods
         if mechanism.variant == "published":
             self.space = TokenSpace(model, pieces)
-            self._lists = TokenNeighborhoods.load(model.folder, model.pieces)
+            self.lists = TokenNeighborhoods.load(model.folder, model.pieces)
         else:
             self.space = WordSpace(model, pieces)
-            self._lists = WordNeighborhoods.load(model.folder, model.words)
+            self.lists = WordNeighborhoods.load(model.folder, model.words)
 
     def choose(
         self, words: Sequence[str], logits: Logits | None, source: Source
     ) -> Iterator[Choice]:
-        claim = self._mechanism.epsilon if self._mechanism.variant == "published" else None
+        claim = self.mechanism.epsilon if self.mechanism.variant == "published" else None
         for word in words:
-            near = self._neighborhood(word)
-            n, ends = self.space.n_outputs, self._lists.range
-            yield Choice(self._mechanism.draw(near, n, ends, source), claim)
+            near = self.neighborhood(word)
+            n, ends = self.space.n_outputs, self.lists.range
+            yield Choice(self.mechanism.draw(near, n, ends, source), claim)
 
     def distributions(
         self, words: Sequence[str], logits: Logits | None
     ) -> Iterator[tuple[NDArray[np.intp], Weights]]:
-        everything, shortest = np.arange(self.space.n_outputs), self._mechanism.shortest
+        everything, shortest = np.arange(self.space.n_outputs), self.mechanism.shortest
         for word in words:
-            near = self._neighborhood(word)
+            near = self.neighborhood(word)
             for k in range(shortest, shortest + self.n_weights):
-                yield everything, self._mechanism.weights(near, self.space.n_outputs, k)
+                yield everything, self.mechanism.weights(near, self.space.n_outputs, k)
 
-    def _neighborhood(self, word: str) -> Neighborhood | None:
-        if isinstance(self._lists, WordNeighborhoods):
-            return self._lists.of(self._model.words.row(word), self._offsets)
+    def neighborhood(self, word: str) -> Neighborhood | None:
+        """Return the outputs near a word; None for one that no table knows."""
+        if isinstance(self.lists, WordNeighborhoods):
+            return self.lists.of(self._model.words.row(word), self._offsets)
         ids = known_pieces(word, self._pieces) or [self._pieces.unknown]
-        return self._lists.of(ids, self._offsets)
+        return self.lists.of(ids, self._offsets)
 
     def event(self, unit: str, relation: str) -> Event:
-        return PureEvent(self._mechanism.epsilon, unit=unit, relation=relation)
+        return PureEvent(self.mechanism.epsilon, unit=unit, relation=relation)
 
 
 def engine_for(
@@ -354,19 +359,6 @@ class LoadedModels:
     def sha256(self) -> str:
         """Hash of the manifest of the model that reads the context."""
         return self.model.sha256 if self.engine.left is None else self.engine.left.sha256
-
-
-def load_models(models: Models, mechanism: WordMechanism) -> LoadedModels:
-    """Load what a mechanism draws words with; the causal model only if it reads with that.
-
-    Raises:
-        ModelError: a model is missing or damaged.
-    """
-    reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
-    # The causal model comes first: its weights are fetched, so they are what may be missing.
-    causal = models.causal() if reads_left else None
-    model, pieces = models.masked()
-    return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))
 
 
 MAX_BATCH_TOKENS = 1024
@@ -473,8 +465,16 @@ class ModelLoader:
 
     def detector(self) -> Detector:
         """Return what finds private things; raise ModelError."""
-        return self._once("detector", lambda: detector_for(self.models))
+        return self._once("detector", lambda: Detector(self.models.reader()))
 
     def words(self) -> LoadedModels:
         """Return what draws words one by one; raise ModelError."""
-        return self._once("words", lambda: load_models(self.models, self._mechanism))
+        return self._once("words", self._load_words)
+
+    def _load_words(self) -> LoadedModels:
+        mechanism = self._mechanism
+        reads_left = isinstance(mechanism, Cape) and mechanism.backbone == "causal"
+        # The causal model comes first: its weights are fetched, so they are what may be missing.
+        causal = self.models.causal() if reads_left else None
+        model, pieces = self.models.masked()
+        return LoadedModels(model, pieces, engine_for(mechanism, model, pieces, causal))

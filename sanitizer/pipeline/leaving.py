@@ -34,15 +34,13 @@ def leave(table: Entries, segmented: Segmented, policy: Policy, may_leave: bool)
     if not (table.left or (may_leave and any(unit.needed for unit in units))):
         return segmented
     decisions = _Decisions(table, policy, may_leave)
-    left = {
-        i for i, unit in enumerate(units) if unit.kind != "TREATMENT" and decisions.leaves(unit)
-    }
-    hides = any(unit.kind == "CONDITION" and i not in left for i, unit in enumerate(units))
+    treats = [i for i, unit in enumerate(units) if unit.kind == "TREATMENT"]
+    others = [i for i, unit in enumerate(units) if unit.kind != "TREATMENT"]
+    left = {i for i in others if decisions.leaves(units[i])}
     # Insulin beside a hidden diabetes would tell it.
+    hides = any(units[i].kind == "CONDITION" for i in others if i not in left)
     decisions.may_leave = decisions.may_leave and not hides
-    left |= {
-        i for i, unit in enumerate(units) if unit.kind == "TREATMENT" and decisions.leaves(unit)
-    }
+    left |= {i for i in treats if decisions.leaves(units[i])}
     if not left:
         return segmented
     numbers = [i for i in range(len(units)) if i not in left]

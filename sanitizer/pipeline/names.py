@@ -9,9 +9,10 @@ that is replaced: the same random numbers give the same name for any other.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from importlib.resources import files
 
 from sanitizer.randomness import Source
 from sanitizer.storage.table import name_marks
@@ -20,39 +21,22 @@ from sanitizer.text.words import Segmented, Unit
 
 OF_PEOPLE = frozenset(["BELIEF", "ORIGIN"])
 """Classes whose names may stand for many people."""
-_MANY_BEFORE = re.compile(
-    r"(?i)(?<!\w)(?:all|both|few|many|most|other|several|some|these|those|among|between|"
-    r"do|don['\u2019]t)[ \u00a0]\Z"
-)
-_MANY_AFTER = re.compile(
-    r"(?i)[ \u00a0](?:who[ \u00a0])?(?:are|aren['\u2019]t|were|weren['\u2019]t|have|"
-    r"haven['\u2019]t|do|don['\u2019]t)(?!\w)"
-)
-_ALONE_AFTER = re.compile(
-    r"(?i)[.,;:!?)\n]|\Z|[ \u00a0](?:and|at|believe|bury|can|celebrate|drink|eat|fast|from|in|live|"
-    r"marry|meditate|must|not|observe|of|on|or|pray|should|think|to|under|want|wear|who|will|with|"
-    r"worship|would)(?!\w)"
-)
-_FIRST = re.compile(
-    r"(?i)(?:\A|[.!?:][ \u00a0]|\n|\b(?:because|how|that|when|where|why)[ \u00a0])\Z"
-)
-_ACT = re.compile(
-    r"(?i)[ \u00a0](?:believe|bury|celebrate|drink|eat|fast|live|marry|meditate|observe|pray|think|"
-    r"want|wear|worship)(?!\w)"
-)
-_OPENED = re.compile(
-    r"(?i)[ \u00a0](?:also|always|believe|from|get|have|in|like|never|often|say|seem|sometimes|"
-    r"tend|usually|who)(?!\w)"
-)
-_ACT_ALONE = re.compile(
-    r"(?i)[ \u00a0](?:believe|bury|celebrate|eat|live|marry|meditate|observe|pray|think|wear|"
-    r"worship)(?!\w)"
-)
-_HELPED = re.compile(
-    r"(?i)(?:\b(?:can|could|d(?:id|oes)(?:n['\u2019]t)?|hear|heard|help(?:ed|s)?|lets?|ma[dk]es?|may|"
-    r"might|must|saw|see|shall|should|watch(?:ed)?|will|would)\b[^.!?\n]*|"
-    r"(?<!\w)(?:an?|any|each|every|no|one|that|this)[ \u00a0])\Z"
-)
+_WORDS = tomllib.loads(files("sanitizer.pipeline").joinpath("names.toml").read_text("utf-8"))
+
+
+def _any(*names: str) -> str:
+    """Return a pattern of the words of some lists."""
+    words = "|".join(word for name in names for word in _WORDS[name].split())
+    return f"(?:{words})".replace("'", "['\u2019]")
+
+
+_MANY_BEFORE = re.compile(rf"(?i)(?<!\w){_any('many')}[ \u00a0]\Z")
+_MANY_AFTER = re.compile(rf"(?i)[ \u00a0](?:who[ \u00a0])?{_any('are')}(?!\w)")
+_ALONE_AFTER = re.compile(rf"(?i)[.,;:!?)\n]|\Z|[ \u00a0]{_any('acts', 'behind_many')}(?!\w)")
+_FIRST = re.compile(rf"(?i)(?:\A|[.!?:][ \u00a0]|\n|\b{_any('clause')}[ \u00a0])\Z")
+_OPENED = re.compile(rf"(?i)[ \u00a0]{_any('acts', 'at_first')}(?!\w)")
+_ACT = re.compile(rf"(?i)[ \u00a0]{_any('acts')}(?!\w)")
+_HELPED = re.compile(rf"(?i)(?:\b{_any('helped')}\b[^.!?\n]*|(?<!\w){_any('one')}[ \u00a0])\Z")
 """Visible text around the name of a group of people that says that many are meant."""
 
 
@@ -67,48 +51,22 @@ def plural_places(text: str, units: Sequence[Unit]) -> frozenset[int]:
             if (
                 _MANY_AFTER.match(whole)
                 or (_MANY_BEFORE.search(before) and _ALONE_AFTER.match(whole))
-                or ((i == 0 or before) and _acts(before, whole))
+                or ((i == 0 or before) and _FIRST.search(before) and _OPENED.match(whole))
+                or ((i == 0 or before) and _ACT.match(whole) and not _HELPED.search(before))
             ):
                 found.append(unit.start)
     return frozenset(found)
 
 
-def _acts(before: str, after: str) -> bool:
-    """Return True if a bare name between the two does what only several people do."""
-    if _FIRST.search(before) and (_ACT.match(after) or _OPENED.match(after)):
-        return True
-    return _ACT_ALONE.match(after) is not None and _HELPED.search(before) is None
-
-
 TRIES = 64
 """Names that are drawn before a placeholder is taken: so many may be excluded."""
-_FEMALE = re.compile(
-    r"(?i)(?<!\w)(?:ms|mrs|miss|madam|lady|mother|mum|mom|wife|daughter|sister|aunt|grandmother|"
-    r"girlfriend|frau|mutter|schwester|tochter|mme|mlle|madame|sra|srta|se\u00f1ora|do\u00f1a)"
-    r"\.?,?[ \u00a0]\Z"
+_FEMALE, _MALE = (
+    re.compile(rf"(?i)(?<!\w){_any(gender)}\.?,?[ \u00a0]\Z") for gender in ("female", "male")
 )
-_MALE = re.compile(
-    r"(?i)(?<!\w)(?:mr|sir|father|dad|husband|son|brother|uncle|grandfather|boyfriend|herr|herrn|"
-    r"vater|bruder|sohn|monsieur|sr|se\u00f1or|don)\.?,?[ \u00a0]\Z"
-)
-_SHE = frozenset("she her hers herself elle ella".split())
-_HE = frozenset("he him his himself".split())
+_SHE, _HE = frozenset(_WORDS["she"].split()), frozenset(_WORDS["he"].split())
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?\n\u2026]")
-_FIRMS = ("Group", "Partners", "Services", "Systems", "Holdings", "Consulting", "Industries")
-"""Second words of firms; public, and never restored by themselves."""
-
-
-class Setting(NamedTuple):
-    """What visible text tells of the place of a name.
-
-    Attributes:
-        language: that of the names, English where there are none of the text's. gender: "female",
-            "male", or "" if it tells nothing.
-    """
-
-    language: str
-    gender: str
+_FIRMS = tuple(_WORDS["firms"].split())
 
 
 class Names:
@@ -119,19 +77,18 @@ class Names:
     """
 
     def __init__(self, text: str, segmented: Segmented, classes: Collection[str]) -> None:
-        self._classes = classes
-        known = segmented.language in _people() and segmented.language in _towns()
-        language = segmented.language if known and segmented.language else "en"
-        self._settings: dict[tuple[str, str], Setting] = {}
+        language = segmented.language or ""
+        self._language = language if language in _people() and language in _towns() else "en"
         units = segmented.units
-        self._visible = _visible(text, units)
-        for before, unit, after in zip([None, *units], units, [*units[1:], None], strict=False):
-            if unit.kind not in classes or (unit.kind, unit.text) in self._settings:
-                continue
-            ahead = text[before.end if before else 0 : unit.start]
-            behind = text[unit.end : after.start if after else len(text)]
-            setting = Setting(language, _gender(ahead, behind))
-            self._settings[unit.kind, unit.text] = setting
+        ends = [0, *(unit.end for unit in units)]
+        starts = [*(unit.start for unit in units), len(text)]
+        shown = [text[end:start] for end, start in zip(ends, starts, strict=True)]
+        self._visible = {word.casefold() for each in shown for word in _WORD.findall(each)}
+        self._genders: dict[tuple[str, str], str] = {}
+        for i, unit in enumerate(units):
+            if unit.kind in classes:
+                told = _gender(shown[i], shown[i + 1])
+                self._genders.setdefault((unit.kind, unit.text), told)
 
     def draw(self, kind: str, original: str, taken: Collection[str], source: Source) -> str | None:
         """Draw a name for a thing; None if its class gets none, or if too many are excluded.
@@ -139,11 +96,11 @@ class Names:
         Args:
             original: only tells the place. taken: marks of earlier names (`name_marks`).
         """
-        setting = self._settings.get((kind, original))
-        if setting is None:
+        gender = self._genders.get((kind, original))
+        if gender is None:
             return None
         for _ in range(TRIES):
-            words = _drawn(kind, setting, source)
+            words = _drawn(kind, self._language, gender, source)
             folded = [word.casefold() for word in words]
             if self._visible.isdisjoint(folded) and _marks(words).isdisjoint(taken):
                 return " ".join(words)
@@ -154,30 +111,20 @@ def _marks(words: Sequence[str]) -> set[str]:
     return {mark for word in words if word not in _FIRMS for mark in name_marks(word)}
 
 
-def _drawn(kind: str, setting: Setting, source: Source) -> tuple[str, ...]:
-    """Return the words of a name; how many numbers are drawn depends on kind and setting only."""
-    people = _people()[setting.language]
+def _drawn(kind: str, language: str, gender: str, source: Source) -> tuple[str, ...]:
+    """Return the words of a name; how many numbers are drawn depends on the first three only."""
+    people = _people()[language]
     if kind == "PLACE":
-        return (_one_of(_towns()[setting.language], source),)
+        return (_one_of(_towns()[language], source),)
     family = _one_of(people["family"], source)
     if kind == "ORGANIZATION":
         return family, _one_of(_FIRMS, source)
-    gender = setting.gender or ("female", "male")[source.randbelow(2)]
+    gender = gender or ("female", "male")[source.randbelow(2)]
     return _one_of(people[gender], source), family
 
 
 def _one_of(names: Sequence[str], source: Source) -> str:
     return names[source.randbelow(len(names))]
-
-
-def _visible(text: str, units: Sequence[Unit]) -> frozenset[str]:
-    """Return the words of a text outside of its units, folded."""
-    found: set[str] = set()
-    at = 0
-    for start, end in [*((unit.start, unit.end) for unit in units), (len(text), len(text))]:
-        found |= {word.casefold() for word in _WORD.findall(text[at:start])}
-        at = end
-    return frozenset(found)
 
 
 def _gender(ahead: str, behind: str) -> str:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,27 +52,6 @@ BLOCK = 32
 """Positions worked on together, so that their tables stay in the processor's cache."""
 _FLOORS = (5e-4, 1e-4, 1e-5)  # of chances; most contexts have enough words above the first two
 _SAMPLE, _ROUNDS = 6_000, 6  # of the k-means behind the tail
-
-
-class Outputs(Protocol):
-    """The words of Y, or some of them, with their vectors; a masked LM has all of Y.
-
-    Attributes:
-        outputs: the words. output_ids: token of each word in the masked model's vocabulary, int
-            [n_outputs]. words: word vectors. pieces: input table of the masked model.
-    """
-
-    @property
-    def outputs(self) -> list[str]: ...
-
-    @property
-    def output_ids(self) -> NDArray[np.intp]: ...
-
-    @property
-    def words(self) -> WordTable: ...
-
-    @property
-    def pieces(self) -> PieceTable: ...
 
 
 class OutputSpace(ABC):
@@ -187,11 +165,12 @@ def known_pieces(word: str, pieces: WordPieces) -> list[int]:
 
 @dataclass(frozen=True)
 class OneTokenOutputs:
-    """The words of Y that, after a space, are one token of the causal model. Implements `Outputs`.
+    """The words of Y that, after a space, are one token of the causal model.
 
     A word of several tokens would need a model pass for each of its beginnings, so it is left out.
 
     Attributes:
+        outputs, output_ids, words, pieces: as of a `MaskedLM`, for these words alone.
         columns: int [n_outputs], token of each word in the causal model.
     """
 
@@ -215,6 +194,10 @@ class OneTokenOutputs:
         return cls(
             [model.outputs[i] for i in kept], model.output_ids[kept], table, model.pieces, columns
         )
+
+
+Outputs = MaskedLM | OneTokenOutputs
+"""The words of Y, or some of them, with their vectors."""
 
 
 class ByteTokenSpace(OutputSpace):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from importlib.resources import files
 from math import inf
 from typing import Any
 
@@ -15,7 +17,7 @@ from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.dyntext import DynText
 from sanitizer.results import Record
 from sanitizer.storage.ledger import as_printed
-from sanitizer.storage.table import RELEASED, same_things
+from sanitizer.storage.table import RELEASED, same_thing
 from sanitizer.text.policy import Policy
 
 BOUND_DELTA = 1e-6
@@ -93,77 +95,17 @@ class Terms:
     not_protected: str
 
 
-_RANDOM = (
-    "; numbers are compared with numbers of the same length and digits only "
-    "(released at random, epsilon 0)"
+_TEXTS = tomllib.loads(files("sanitizer.pipeline").joinpath("terms.toml").read_text("utf-8"))
+_BY_WORD, _DRAWN, _MORE = _TEXTS["by_word"], _TEXTS["drawn_by_class"], _TEXTS["more"]
+NO_PRIVACY, BY_CLASS, NOTHING_NEW = (
+    Terms(**_TEXTS[name]) for name in ("no_privacy", "by_class", "nothing_new")
 )
-_VAULT = (
-    "; {what} are compared with others of the same kind{form} that are equal where these are "
-    "(what is released does not depend on them, epsilon 0)"
-)
-_PUBLIC = (
-    "words on the policy's public list, all text between words, which positions are private and "
-    "how many, where identifiers stand, their kinds and which of them are equal"
-)
-_NOT_PROTECTED = (
-    "public words, punctuation and layout, {numbers}, what the public words tell of the private "
-    "ones, how many identifiers there are and which are equal, which whole messages of a "
-    "conversation are equal"
-)
-NO_PRIVACY = Terms(
-    unit="none",
-    relation="none: no differential privacy is claimed",
-    public="every word that is not found to be an identifier",
-    not_protected="all words, names included, that no pattern or model finds; where identifiers "
-    "stand, their kinds, and which of them are equal",
-)
-"""Terms of a text of which only identifiers were replaced."""
-
-BY_CLASS = Terms(
-    unit="one thing: a person, firm, place, product, number and so on, however many words it has "
-    "and however often it occurs",
-    relation="replace-one: texts in which one thing is replaced, wherever it occurs, by another "
-    "that is read the same (same class at its places, same pattern of equal forms, equal to "
-    "nothing else) while nothing else is read differently (what is released does not depend on "
-    "it, epsilon 0)",
-    public="words on the public lists, hidden words that were found to be everyday words or that "
-    "the policy passes, all text between words, where hidden things are, how many, their classes "
-    "and which are equal",
-    not_protected="classes that the policy passes, what the detector takes for an everyday word, "
-    "facts told in public words, what the public words tell of the hidden ones, how many things "
-    "there are and which are equal",
-)
-"""Terms of a text in which things went to the vault by their class."""
-
 DRAWN_BY_CLASS = Terms(
     unit=BY_CLASS.unit,
-    relation="replace-one: texts in which one thing is replaced, wherever it occurs in the "
-    "conversation, by another that is read the same (same class at its places, same pattern of "
-    "equal forms, equal to nothing else) while nothing else is read differently. A thing whose "
-    "stand-in was drawn: epsilon_per_unit, once per conversation; any other: what is released "
-    "does not depend on it, epsilon 0",
-    public=BY_CLASS.public + ", which things are drawn, and in which order they came first",
-    not_protected=BY_CLASS.not_protected + "; things that tell of each other are protected "
-    "together only: m drawn ones with m times epsilon_per_unit",
+    relation=_DRAWN["relation"],
+    public=BY_CLASS.public + _DRAWN["also_public"],
+    not_protected=BY_CLASS.not_protected + _DRAWN["also_not_protected"],
 )
-"""Terms of a text in which some classes of things are drawn, others went to the vault."""
-
-LEFT_AS_NEEDED = (
-    "; what left as it is because the request needs it, and that the request does; what an answer "
-    "asked for, released or not"
-)
-"""What is not protected as well where something was left."""
-
-DECLARED = ", and what the caller declared public: templates, phrases, roles"
-"""What is public as well where text was declared."""
-
-NOTHING_NEW = Terms(
-    unit="one message",
-    relation="any two messages: what is sent was received from the same address",
-    public="the answer as it was received",
-    not_protected="that it is sent back",
-)
-"""Terms of an answer that goes back to the API that sent it."""
 
 
 @lru_cache(maxsize=16)
@@ -176,26 +118,16 @@ def terms(consistent: bool, numbers: str = "random", style: str = "placeholder")
     """
     what = "identifiers" if numbers == "random" else "identifiers and numbers"
     form = " and form" if style == "same-form" else ""
-    shared = _RANDOM * (numbers == "random") + _VAULT.format(what=what, form=form)
-    hidden = _NOT_PROTECTED.format(
-        numbers="the length of numbers"
-        if numbers == "random"
-        else "how many numbers there are and which are equal"
-    )
+    random = _BY_WORD["random_numbers"] * (numbers == "random")
+    vault = _BY_WORD["vault"].format(what=what, form=form)
+    told = "the length of numbers" if random else "how many numbers there are and which are equal"
+    hidden = _BY_WORD["not_protected"].format(numbers=told)
+    unit, differ = "one private word at one position", "one private word"
     if consistent:
-        return Terms(
-            unit="one distinct private word",
-            relation="replace-one: texts that differ in one distinct private word, changed "
-            "wherever it stands to one that stands nowhere else" + shared,
-            public=_PUBLIC,
-            not_protected=hidden + ", which private words are equal",
-        )
-    return Terms(
-        unit="one private word at one position",
-        relation="replace-one: texts that differ in one private word" + shared,
-        public=_PUBLIC,
-        not_protected=hidden,
-    )
+        unit, hidden = "one distinct private word", hidden + ", which private words are equal"
+        differ = f"{unit}, changed wherever it stands to one that stands nowhere else"
+    relation = _BY_WORD["relation"].format(differ=differ) + random + vault
+    return Terms(unit, relation, _BY_WORD["public"], hidden)
 
 
 def _record(
@@ -224,7 +156,7 @@ def _record(
         max_repeats=0,
         unit=stated.unit,
         neighboring_relation=stated.relation,
-        public=stated.public + DECLARED if declared else stated.public,
+        public=stated.public + _MORE["declared"] if declared else stated.public,
         not_protected=stated.not_protected,
         n_units=0,
         n_numbers=masked.n_numbers if masked else 0,
@@ -324,7 +256,7 @@ def detected_record(
         model_sha256=model_sha256,
         detector=policy.detector,
         language=masked.segmented.language,
-        n_things=len(set(same_things([text[cut.start : cut.end] for cut in masked.cuts]).values())),
+        n_things=len({same_thing(text[cut.start : cut.end]) for cut in masked.cuts}),
         left=(
             *(unit.kind for unit in masked.segmented.left),
             *(row.kind for row in masked.decided if row.place == RELEASED),
@@ -332,7 +264,7 @@ def detected_record(
         asked=tuple(f"{row.place} {row.kind}" for row in masked.decided),
     )
     if record.left or record.asked:
-        record = replace(record, not_protected=record.not_protected + LEFT_AS_NEEDED)
+        record = replace(record, not_protected=record.not_protected + _MORE["left"])
     if not draws:
         return record
     each = settings.mechanism.epsilon if policy.drawn else max(drawn.values())

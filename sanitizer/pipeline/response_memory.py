@@ -140,10 +140,8 @@ class ResponseMemory:
             for mark in range(number // MARKED, 0, -1)[: 2 if number % MARKED == 0 else 0]:
                 # Two: a process may have ended before it put the last one.
                 # Marks belong to a conversation of their own: as many again, so few are dropped.
-                key, of = (
-                    self._key(_KIND, conversation, "mark", str(mark)),
-                    f"{conversation}\0marks",
-                )
+                key = self._key(_KIND, conversation, "mark", str(mark))
+                of = f"{conversation}\0marks"
                 self._vault.put_first(key, SanitizedText("", (), self._record), of)
 
     def align(
@@ -436,9 +434,7 @@ class _Answers:
 
 
 def _moved(
-    history: Sequence[Resent],
-    places: Sequence[int],
-    sources: Sequence[Sequence[tuple[int, str]]],
+    history: Sequence[Resent], places: Sequence[int], sources: Sequence[Sequence[tuple[int, str]]]
 ) -> dict[tuple[str, str], int]:
     """Return by how many places a history was cut off at its beginning, for each role.
 

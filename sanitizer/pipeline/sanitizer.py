@@ -268,12 +268,7 @@ class Sanitizer:
         with Charges(self._budget) as charges:
             for is_last in (False, True):
                 document = stages.document(found, role)
-                entities = stages.recalled(document)
-                if entities is None and document.is_read:
-                    view = stages.view(document)
-                    words = stages.read(view, document.asks)
-                    entities = stages.entities(document, view, words)
-                private = stages.policy(document, entities, role)
+                private = stages.policy(document, stages.reading(document), role)
                 masked = stages.surrogates(document.text, private, role, source, charges)
                 # What was new in this text may stand in it once more, where nothing tells of it.
                 if is_last or not (

@@ -13,9 +13,5 @@ if TYPE_CHECKING:
     from sanitizer.risk.labelled import labelled_texts as labelled_texts
 else:
     __getattr__, __dir__, __all__ = lazy_door(
-        __name__,
-        {
-            "risk.evaluation": "evaluate",
-            "risk.labelled": "labelled_texts",
-        },
+        __name__, {"risk.evaluation": "evaluate", "risk.labelled": "labelled_texts"}
     )

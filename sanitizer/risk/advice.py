@@ -259,8 +259,7 @@ def _measure(
     advance: Callable[[int], None],
 ) -> AdviceSetting:
     """Measure one setting on all cases; attack it only where the mean ceiling is at most `most`."""
-    model, pieces = loaded.model, loaded.pieces
-    likelihoods = Likelihoods(engine_for(mechanism, model, pieces), mechanism, model, pieces)
+    likelihoods = Likelihoods(engine_for(mechanism, loaded.model, loaded.pieces))
     ceilings = np.array([ceiling(case.prior.p, mechanism.epsilon) for case in cases])
     attacked = bool(ceilings.mean() <= most)
     rows: list[tuple[float, float, float]] = []
@@ -325,11 +324,7 @@ class RiskMeter:
 
     @cached_property
     def _tools(self) -> tuple[Vocabulary, Likelihoods]:
-        loaded = self._loaded
-        return (
-            Vocabulary(loaded.model),
-            Likelihoods(loaded.engine, self._mechanism, loaded.model, loaded.pieces),
-        )
+        return Vocabulary(self._loaded.model), Likelihoods(self._loaded.engine)
 
     def measure(self, sanitizer: Sanitizer, text: str | DeclaredText) -> Risk:
         """Measure a text under this mechanism and the policy; raise as `Sanitizer.sanitize`."""

@@ -297,9 +297,8 @@ class _Attacker:
         self._loaded = sanitizer.inner.models()
         published = sanitizer.mechanism.variant == "published"
         self._candidates = CANDIDATES_PUBLISHED if published else CANDIDATES
-        model, pieces = self._loaded.model, self._loaded.pieces
-        self._likelihoods = Likelihoods(self._loaded.engine, sanitizer.mechanism, model, pieces)
-        self._vocabulary = Vocabulary(model)
+        self._likelihoods = Likelihoods(self._loaded.engine)
+        self._vocabulary = Vocabulary(self._loaded.model)
 
     def attack(self, text: str, advance: Callable[[int], None]) -> Iterator[_Found]:
         """Attack every drawn word of one text."""

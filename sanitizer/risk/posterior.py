@@ -7,7 +7,7 @@ nothing is estimated. Attacks, advice and the meter share this file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp, pi, sqrt
@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from sanitizer.lm.causal import Logits
 from sanitizer.lm.masked import MaskedLM, batches, rows
 from sanitizer.lm.tokens import WordPieces
-from sanitizer.pipeline.engines import MAX_BATCH_TOKENS, Engine, WordMechanism, contexts
+from sanitizer.pipeline.engines import MAX_BATCH_TOKENS, DynTextEngine, Engine, contexts
 from sanitizer.pipeline.masked_text import Choices, MaskedText
-from sanitizer.pipeline.outputs import TokenNeighborhoods, WordNeighborhoods, known_pieces
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.privacy.dyntext import DensityRange, DynText, Neighborhood
 from sanitizer.privacy.weights import Weights
@@ -254,20 +253,18 @@ class Likelihoods:
     raises ValueError.
     """
 
-    def __init__(
-        self, engine: Engine, mechanism: WordMechanism, model: MaskedLM, pieces: WordPieces
-    ) -> None:
-        if isinstance(mechanism, DynText) and mechanism.replacement == "noise":
+    def __init__(self, engine: Engine) -> None:
+        if isinstance(engine, DynTextEngine) and engine.mechanism.replacement == "noise":
             raise ValueError("mechanism must have exact probabilities, got replacement='noise'")
-        self._engine, self._mechanism = engine, mechanism
-        self._model, self._pieces = model, pieces
+        self._engine = engine
         self._kept: dict[str, tuple[NDArray[np.intp], Floats, float]] = {}
         self._n_outputs = 0
 
     def table(self, words: Sequence[str], logits: Logits | None) -> Likelihood:
         """Return the distributions of the words in one context; None if context is not read."""
-        if not isinstance(self._mechanism, DynText):
-            found = list(self._engine.distributions(words, logits))
+        engine = self._engine
+        if not isinstance(engine, DynTextEngine):
+            found = list(engine.distributions(words, logits))
             outputs = found[0][0]
             rows = [weights.probabilities(len(outputs)) for _, weights in found]
             return Likelihood(outputs, np.stack(rows))
@@ -275,7 +272,7 @@ class Likelihoods:
         # members, and one probability for all other outputs.
         for word in words:
             if word not in self._kept:
-                self._kept[word] = self._sparse(word, self._mechanism)
+                self._kept[word] = self._sparse(word, engine)
         p = np.empty((len(words), self._n_outputs))
         for row, word in zip(p, words, strict=True):
             members, values, rest = self._kept[word]
@@ -283,16 +280,15 @@ class Likelihoods:
             row[members] = values
         return Likelihood(np.arange(self._n_outputs), p)
 
-    def _sparse(self, word: str, mechanism: DynText) -> tuple[NDArray[np.intp], Floats, float]:
+    def _sparse(self, word: str, engine: DynTextEngine) -> tuple[NDArray[np.intp], Floats, float]:
         """Return (list members, their probabilities, the probability of each other output)."""
-        found = list(self._engine.distributions([word], None))
-        near, densities = self._neighborhoods
-        neighborhood, mixture = near(word), np.ones(1)
+        found = list(engine.distributions([word], None))
+        neighborhood, mixture = engine.neighborhood(word), np.ones(1)
         if len(found) > 1:
             mixture = (
                 np.eye(1, len(found)).ravel()
                 if neighborhood is None
-                else list_shares(mechanism, neighborhood, densities)
+                else list_shares(engine.mechanism, neighborhood, engine.lists.range)
             )
         self._n_outputs = len(found[0][0])
         p = np.zeros(self._n_outputs)
@@ -302,17 +298,6 @@ class Likelihoods:
         rest = float(p.min())
         members = np.flatnonzero(p > rest)
         return members, p[members], rest
-
-    @cached_property
-    def _neighborhoods(self) -> tuple[Callable[[str], Neighborhood | None], DensityRange]:
-        model, pieces = self._model, self._pieces
-        if self._mechanism.variant == "published":
-            tokens = TokenNeighborhoods.load(model.folder, model.pieces)
-            return lambda word: tokens.of(
-                known_pieces(word, pieces) or [pieces.unknown]
-            ), tokens.range
-        words = WordNeighborhoods.load(model.folder, model.words)
-        return lambda word: words.of(model.words.row(word)), words.range
 
 
 def list_shares(mechanism: DynText, neighborhood: Neighborhood, densities: DensityRange) -> Floats:

@@ -69,10 +69,6 @@ class LocalBudget:
             self._spent += amount
         return _LocalCharge(self, amount)
 
-    def _give_back(self, epsilon: Fraction) -> None:
-        with self._lock:
-            self._spent -= epsilon
-
 
 class _LocalCharge:
     def __init__(self, budget: LocalBudget, epsilon: Fraction) -> None:
@@ -83,7 +79,8 @@ class _LocalCharge:
         """Do nothing: `reserve` has already counted the amount."""
 
     def release(self) -> None:
-        self._budget._give_back(self._epsilon)
+        with self._budget._lock:
+            self._budget._spent -= self._epsilon
 
 
 class LedgerBudget:

@@ -336,12 +336,10 @@ class Budgets:
         """
         with self._store.read(LedgerError) as rows:
             accounts, open_ones = self._all(rows, state=OPEN)
-        exported: list[dict[str, object]] = []
-        for each in accounts:
-            sums = {"limit": each.cap, "spent": each.spent, "reserved": each.reserved}
-            exported.append(
-                {"scope": each.id.hex(), "kind": each.kind, **sums, "updated": each.updated}
-            )
+        names = ("scope", "kind", "limit", "spent", "reserved", "updated")
+        exported: list[dict[str, object]] = [
+            dict(zip(names, (each.id.hex(), *each[1:]), strict=True)) for each in accounts
+        ]
         for charge in open_ones:
             scopes = [account_id.hex() for account_id in charge.account_ids()]
             about = {"amount": charge.amount, "created": charge.created}

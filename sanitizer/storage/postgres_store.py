@@ -49,11 +49,7 @@ SCHEMA = (
     "entry jsonb NOT NULL)",
 )
 _INSERT_KEY = "INSERT INTO keyring VALUES (?, ?, ?, ?, ?)"
-SEALED = {
-    "conversation": ("id",),
-    "entry": ("conversation", "place"),
-    "message": ("id", "owner"),
-}
+SEALED = {"conversation": ("id",), "entry": ("conversation", "place"), "message": ("id", "owner")}
 """Table of sealed rows -> columns that each row is sealed for."""
 
 

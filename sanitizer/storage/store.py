@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -71,9 +71,7 @@ class Table:
 
 TABLES = {
     "conversation": Table(
-        "id {bytes} PRIMARY KEY, seal {bytes} NOT NULL, body {bytes} NOT NULL",
-        "id",
-        ("id", "seal"),
+        "id {bytes} PRIMARY KEY, seal {bytes} NOT NULL, body {bytes} NOT NULL", "id", ("id", "seal")
     ),
     "entry": Table(
         "conversation {bytes}, place int, seal {bytes} NOT NULL, body {bytes} NOT NULL, "
@@ -215,60 +213,23 @@ def seconds_of(reading: float) -> int:
 # ---- in memory ----
 
 
-class MemoryRows(Rows):
-    """Rows in dictionaries: id -> row."""
-
-    def __init__(self, tables: dict[str, dict[Any, Any]], numbers: Iterator[int]) -> None:
-        self._tables, self._numbers = tables, numbers
-        self._before: list[tuple[str, Any, Any]] = []
-
-    def find(self, table: str, ids: Sequence[Any], *, lock: bool = False) -> dict[Any, Any]:
-        held = self._tables[table]
-        return {each: held[each] for each in ids if each in held}
-
-    def select(self, table: str, where: Mapping[str, object], *, lock: bool = False) -> list[Any]:
-        names = TABLES[table].names
-        wanted = [(names.index(name), value) for name, value in where.items()]
-        rows = self._tables[table].values()
-        return [row for row in rows if all(row[place] == value for place, value in wanted)]
-
-    def put(self, table: str, rows: Sequence[Sequence[object]]) -> None:
-        place = TABLES[table].names.index(TABLES[table].key)
-        for row in rows:
-            self._set(table, row[place], row)
-
-    def add(self, table: str, *values: object) -> int | None:
-        if self.select(table, {"name": values[0]}):
-            return None
-        number = next(self._numbers)
-        self._set(table, number, (number, *values))
-        return number
-
-    def drop(self, table: str, ids: Sequence[object]) -> None:
-        for each in ids:
-            self._set(table, each, None)
-
-    def _set(self, table: str, row_id: Any, row: Any) -> None:
-        held = self._tables[table]
-        self._before.append((table, row_id, held.pop(row_id, None)))
-        if row is not None:
-            held[row_id] = row
-
-    def undo(self) -> None:
-        for each in reversed(list(self._before)):
-            self._set(*each)
-
-
 class MemoryStore:
     """Rows of a ledger in this process, gone with it."""
 
     where, shared = "memory", False
 
     def __init__(self) -> None:
-        self._key, self._seen = secret_key(), 0
-        self._tables: dict[str, dict[Any, Any]] = {"account": {}, "charge": {}}
-        self._numbers = count(1)
-        self._lock = threading.Lock()
+        self._key, self._seen, self._lock = secret_key(), 0, threading.Lock()
+        self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._db.row_factory = sqlite3.Row
+        for statement in schema(LEDGER.tables, SQLITE):
+            self._db.execute(statement)
+
+    def rows(self, statement: str, *values: object) -> list[Any]:
+        return self._db.execute(statement, values).fetchall()
+
+    def many(self, statement: str, values: Sequence[Sequence[object]]) -> None:
+        self._db.executemany(statement, values)
 
     def mac(self, *fields: object) -> bytes:
         return hmac_of(self._key, *fields)
@@ -276,11 +237,12 @@ class MemoryStore:
     @contextmanager
     def write(self, error: type[SanitizerError], *, durable: bool = True) -> Iterator[Rows]:
         with self._lock:
-            rows = MemoryRows(self._tables, self._numbers)
+            self._db.execute("BEGIN")
             try:
-                yield rows
+                yield Rows(self)
+                self._db.execute("COMMIT")
             except BaseException:
-                rows.undo()
+                self._db.execute("ROLLBACK")
                 raise
 
     read = write
@@ -290,7 +252,10 @@ class MemoryStore:
         return self._seen
 
     def close(self) -> None:
-        """Do nothing: there is no file."""
+        """Do nothing: it is gone with the object."""
+
+    def __del__(self) -> None:
+        self._db.close()  # Python warns of one that is left open
 
 
 # ---- in a file ----

@@ -25,13 +25,7 @@ from sanitizer.storage.postgres_store import PostgresRows, PostgresStore
 from sanitizer.storage.sealing import decoded, derived_keys, dumped, encoded, key_bytes
 from sanitizer.storage.store import VAULT, Rows, SqliteStore
 from sanitizer.storage.table import Cache, Entries, Row
-from sanitizer.storage.vault import (
-    MAX_ENTRIES,
-    MAX_MESSAGES,
-    Vault,
-    check_settings,
-    tag_of,
-)
+from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, Vault, check_settings, tag_of
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 """Environment variable that holds the key where none is given."""

@@ -89,11 +89,6 @@ def same_thing(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()) or text
 
 
-def same_things(texts: Iterable[str]) -> dict[str, str]:
-    """Return form -> its key, see `same_thing`."""
-    return {text: same_thing(text) for text in texts}
-
-
 class Originals(dict[str, str]):
     """Released value -> original, with an index for finding the values in a text.
 
@@ -457,10 +452,10 @@ Cached = TypeVar("Cached")
 
 
 class Cache(Generic[Key, Cached]):
-    """What is held ready of conversations, those that were used last. Not safe for threads.
+    """What is held ready of conversations, or texts: what was used last. Not safe for threads.
 
     Args:
-        most: conversations. most_entries: entries of all together; one alone may have more.
+        most: of them. most_entries: entries, or characters, of all together; one may have more.
     """
 
     def __init__(self, most: int = MAX_CACHED, most_entries: int = MAX_CACHED_ENTRIES) -> None:
@@ -468,18 +463,27 @@ class Cache(Generic[Key, Cached]):
         self._kept: OrderedDict[Key, tuple[Cached, int]] = OrderedDict()
         self._n_entries = 0
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def get(self, key: Key) -> Cached | None:
         return self._kept.get(key, (None, 0))[0]
+
+    def use(self, key: Key) -> Cached | None:
+        """Return what is kept under a key, which is now the one that was used last."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self.get(key)
 
     def pop(self, key: Key) -> Cached | None:
         found, n_entries = self._kept.pop(key, (None, 0))
         self._n_entries -= n_entries
         return found
 
-    def keep(self, key: Key, conversation: Cached, n_entries: int) -> None:
-        """Keep a conversation with so many entries, and let go of those that were used first."""
+    def keep(self, key: Key, value: Cached, n_entries: int) -> None:
+        """Keep one with so many entries, and let go of those that were not used for longest."""
         self.pop(key)
-        self._kept[key] = conversation, n_entries
+        self._kept[key] = value, n_entries
         self._n_entries += n_entries
         while len(self._kept) > 1 and (
             len(self._kept) > self._most or self._n_entries > self._most_entries

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
-from sanitizer.storage.table import Entries, Originals, Wanted
+from sanitizer.storage.table import Cache, Entries, Originals, Wanted
 
 MAX_MESSAGES = 10_000
 """Messages that a vault keeps, unless told otherwise."""
@@ -108,39 +108,6 @@ class Vault(ABC):
         return found
 
 
-class _Messages:
-    """Results by key; the one not used for longest is forgotten first.
-
-    How much fits is counted in what was released, since a size of originals would show in what is
-    forgotten, and so drawn anew.
-
-    Args:
-        limit: most results.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._kept: OrderedDict[bytes, SanitizedText] = OrderedDict()
-        self._n_chars = 0
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, key: bytes) -> SanitizedText | None:
-        if (found := self._kept.get(key)) is not None:
-            self._kept.move_to_end(key)
-        return found
-
-    def put_first(self, key: bytes, result: SanitizedText) -> SanitizedText:
-        if (kept := self._kept.get(key)) is None:
-            self._kept[key] = kept = result
-            self._n_chars += _size(result)
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._limit or (self._n_chars > MAX_CHARS and len(self._kept) > 1):
-            self._n_chars -= _size(self._kept.popitem(last=False)[1])
-        return kept
-
-
 class MemoryVault(Vault):
     """Vault in this process, gone with it.
 
@@ -178,7 +145,8 @@ class MemoryVault(Vault):
         check_settings(max_messages, max_entries, numbers)
         self._max_entries = max_entries
         # Each answer comes with what its chat is found by.
-        self._messages, self._answers = _Messages(max_messages), _Messages(4 * max_messages)
+        self._messages: Cache[bytes, SanitizedText] = Cache(max_messages, MAX_CHARS)
+        self._answers: Cache[bytes, SanitizedText] = Cache(4 * max_messages, MAX_CHARS)
         self._conversations: OrderedDict[str, Entries] = OrderedDict()
         self._n_entries = 0
         self._floor = 0
@@ -188,14 +156,17 @@ class MemoryVault(Vault):
 
     def get(self, key: bytes) -> SanitizedText | None:
         with self._lock:
-            return self._messages.get(key) or self._answers.get(key)
+            return self._messages.use(key) or self._answers.use(key)
 
     def put_first(
         self, key: bytes, result: SanitizedText, conversation: str | None = None
     ) -> SanitizedText:
         with self._lock:
-            is_answer = result.record.variant == "answer"
-            return (self._answers if is_answer else self._messages).put_first(key, result)
+            kept = self._answers if result.record.variant == "answer" else self._messages
+            if (first := kept.use(key)) is not None:
+                return first
+            kept.keep(key, result, _size(result))
+        return result
 
     @contextmanager
     def edit(self, conversation: str) -> Iterator[Entries]:
@@ -296,7 +267,10 @@ def _tag(secret: bytes, conversation: str) -> int:
 
 
 def _size(result: SanitizedText) -> int:
-    """Return about how many characters it takes to keep a result, as far as all may know."""
+    """Return about how many characters it takes to keep a result, as far as all may know.
+
+    A size of originals would show in what is forgotten, and so drawn anew.
+    """
     return len(result.text) + 200 * len(result.replacements)
 
 

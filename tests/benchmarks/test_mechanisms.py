@@ -26,7 +26,7 @@ def tools(model: OnnxMaskedLM) -> Tools:
 
 def packaged(mechanism: Cape | DynText, tools: Tools, logits: Logits | None) -> Likelihood:
     engine = engine_for(mechanism, tools.model, tools.pieces)
-    return Likelihoods(engine, mechanism, tools.model, tools.pieces).table(WORDS, logits)
+    return Likelihoods(engine).table(WORDS, logits)
 
 
 @pytest.fixture(scope="module")

@@ -330,7 +330,7 @@ def test_ctrl_c_while_a_text_is_read_releases_nothing(monkeypatch: pytest.Monkey
         signal.raise_signal(signal.SIGINT)
         report(1, 2)
 
-    monkeypatch.setattr(Conversation, "read", interrupted)
+    monkeypatch.setattr(Conversation, "reading", interrupted)
     done = run("sanitize", PROMPT)
     assert (done.returncode, done.stdout) == (130, b"")
     assert done.stderr == b"sanitizer: error: interrupted; nothing was released\n"

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sanitizer.lm.word_vectors import PieceTable, WordTable
-from sanitizer.pipeline.outputs import Medoids
+from sanitizer.pipeline.outputs import Medoids, OneTokenOutputs
 from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.weights import Weights
 from sanitizer.testing.models import TOY_VOCABULARY_SIZE
 
 
-@dataclass(frozen=True)
-class ToyOutputs:
-    """Twelve words, the last two of them spellings of one word, with vectors."""
-
-    outputs: list[str]
-    output_ids: NDArray[np.intp]
-    words: WordTable
-    pieces: PieceTable
-
-
-def toy_outputs(seed: int = 7) -> ToyOutputs:
-    """Make the words, each with a random vector; spellings share theirs."""
+def toy_outputs(seed: int = 7) -> OneTokenOutputs:
+    """Make twelve words, each with a random vector; the last two are spellings of one."""
     n = TOY_VOCABULARY_SIZE
     names = [chr(ord("a") + i) for i in range(n - 1)]
     vectors = np.random.default_rng(seed).integers(-127, 128, (n - 1, 5)).astype(np.int8)
@@ -33,7 +21,8 @@ def toy_outputs(seed: int = 7) -> ToyOutputs:
     rows = [*range(n - 1), n - 2]
     table = WordTable(np.array(names, dtype="S24"), vectors, norms, vectors[rows], norms[rows])
     pieces = PieceTable(vectors[rows], np.ones(n, dtype=np.float32))
-    return ToyOutputs([*names, names[-1].upper()], np.arange(n), table, pieces)
+    each = np.arange(n)
+    return OneTokenOutputs([*names, names[-1].upper()], each, table, pieces, each)
 
 
 class Covering:

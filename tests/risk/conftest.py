@@ -30,7 +30,7 @@ def shouting(model: ToyBackbone, word: str) -> ToyBackbone:
 
 def likelihoods(mechanism: WordMechanism, toy: ToyBackbone, pieces: WordPieces) -> Likelihoods:
     """Return the exact distributions of one mechanism."""
-    return Likelihoods(engine_for(mechanism, toy, pieces), mechanism, toy, pieces)
+    return Likelihoods(engine_for(mechanism, toy, pieces))
 
 
 @pytest.fixture(scope="session")

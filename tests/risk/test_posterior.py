@@ -101,7 +101,7 @@ class TestTrials:
             at: vocabulary.prior(scores, masked.words[at].text, (5, 0))
             for at, scores in public_logits(toy, loaded.pieces, masked).items()
         }
-        exact = Likelihoods(loaded.engine, mechanism, toy, loaded.pieces)
+        exact = Likelihoods(loaded.engine)
         trials = Trials(sanitizer, exact, priors, SeededSource(3))
         drawn = [
             trials.draw(sanitizer.inner.mask(text, SameNumbers())).finish()[0] for _ in range(3)
