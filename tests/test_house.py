@@ -33,7 +33,7 @@ MAX_LINES = {
     "identifiers": 3_460,
     "integrations": 1_000,
     "lm": 2_500,
-    "pipeline": 4_780,
+    "pipeline": 4_800,
     "privacy": 2_750,
     "proxy": 4_110,
     "risk": 2_025,
@@ -41,10 +41,10 @@ MAX_LINES = {
     "synthesis": 1_100,
     "testing": 850,
     "text": 2_785,
-    "wire": 4_810,
+    "wire": 4_825,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_760, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_790, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

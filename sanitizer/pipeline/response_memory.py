@@ -145,7 +145,12 @@ class ResponseMemory:
                 self._vault.put_first(key, SanitizedText("", (), self._record), of)
 
     def align(
-        self, conversation: str, history: Sequence[Resent], *, sends: bool = True
+        self,
+        conversation: str,
+        history: Sequence[Resent],
+        *,
+        sends: bool = True,
+        slides: bool = False,
     ) -> list[str | tuple[Segment, ...]]:
         """Return what leaves for each text of a history.
 
@@ -155,13 +160,14 @@ class ResponseMemory:
         Args:
             conversation: name of it. history: its texts in order.
             sends: the texts are about to leave: what is the user's of them stays so.
+            slides: the history is the latest part of a longer one.
 
         Raises:
             VaultError: answers cannot be read, or what is the user's cannot be noted.
         """
         keys = self._first_keys(conversation, history)
         with self._current(conversation) as held:
-            aligned, new = held.align(history, keys)
+            aligned, new = held.align(history, keys, slides)
             if sends and new:
                 self.remember(conversation, new)
             return aligned
@@ -359,7 +365,7 @@ class _Answers:
             self._unkept.update(new)
 
     def align(
-        self, history: Sequence[Resent], keys: Sequence[str]
+        self, history: Sequence[Resent], keys: Sequence[str], slides: bool
     ) -> tuple[list[str | tuple[Segment, ...]], list[Passage]]:
         """Return what leaves for each text of a history, and notes of those that are the user's.
 
@@ -368,6 +374,7 @@ class _Answers:
 
         Args:
             history: its texts in order. keys: of the texts, which are kept instead of them.
+            slides: it is the latest part of a longer history.
         """
         n_of_role: Counter[tuple[str, str]] = Counter()
         places = []
@@ -387,6 +394,7 @@ class _Answers:
                 [*known, *((note.place, each.aside) for note in noted)]
                 for each, known, noted in zip(history, sources, notes, strict=True)
             ],
+            slides,
         )
         aligned: list[str | tuple[Segment, ...]] = []
         new: list[Passage] = []
@@ -434,20 +442,23 @@ class _Answers:
 
 
 def _moved(
-    history: Sequence[Resent], places: Sequence[int], sources: Sequence[Sequence[tuple[int, str]]]
+    history: Sequence[Resent],
+    places: Sequence[int],
+    sources: Sequence[Sequence[tuple[int, str]]],
+    slides: bool,
 ) -> dict[tuple[str, str], int]:
     """Return by how many places a history was cut off at its beginning, for each role.
 
     Each text votes for all places where it may come from: the true one gets all votes. Those known
     from one place alone are no better, since whether there is another may be a secret. Of equals
-    the history as it was comes first, and then the latest part of it, as in a window that slides.
+    the history as it was comes first unless it `slides`, and then the latest part of it.
     """
     shifts: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     for each, place, known in zip(history, places, sources, strict=True):
         nearest = [at - place for at, aside in known if aside == each.aside]
         shifts[each.role, each.aside].update(set(nearest[-MAX_TRIED:]))
     return {
-        role: min(counts, key=lambda shift: (-counts[shift], shift != 0, -shift))
+        role: min(counts, key=lambda shift: (-counts[shift], not slides and shift != 0, -shift))
         for role, counts in shifts.items()
         if counts
     }

@@ -23,7 +23,7 @@ from sanitizer.storage.table import BEGUN, LATE
 from sanitizer.storage.vault import MemoryVault, message_key
 from sanitizer.wire.chats import Chat, said
 from sanitizer.wire.filter import Exchange, Filter, Preview
-from sanitizer.wire.history import Note
+from sanitizer.wire.history import Late, Note
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -222,13 +222,13 @@ class Conversations:
             return holder.plain, self.of(holder.plain)[1].release(read)
         if holder.named.startswith(_CHAT) and self._is_late(holder.name(holder.named)) is None:
             holder = holder._replace(named="")  # it has ended, and its numbers are not used again
-        name, others = self._found(holder, chat)
-        is_first = not chat.goes_on and not holder.named and others is None
+        name, late = self._found(holder, chat)
+        is_first = not chat.goes_on and not holder.named and late is None
         draws = is_first and bool(self._sanitizer.policy.drawn)
         is_known = draws and self._draw_again(holder, chat, name)
         is_counted = read.endpoint.answer.endswith("number")  # of tokens
         kept = None if is_counted else partial(self._answered, holder, name, chat)
-        exchange = self.of(name)[1].release(read, kept, others)
+        exchange = self.of(name)[1].release(read, kept, late)
         if draws and not (is_known or self._is_first(holder, chat, name)):
             # The same text was sent meanwhile, from another thread or replica: what was drawn for
             # it there leaves here too, and what was drawn here never does.
@@ -237,34 +237,34 @@ class Conversations:
 
     # ---- by what a chat is found ----
 
-    def _found(self, holder: Holder, chat: Chat) -> tuple[str, list[str] | None]:
-        """Return the name of a chat's conversation, and where a late one had its answers before."""
+    def _found(self, holder: Holder, chat: Chat) -> tuple[str, Late | None]:
+        """Return the name of a chat's conversation, and what is known of a late one."""
         if holder.named:
             name = holder.name(holder.named)
             late = self._is_late(name)
             if late is None and chat.goes_on:
                 late = self._is_late(name, LATE)
-            return name, [] if late else None
+            return name, Late() if late else None
         name = holder.name()
         if not chat.goes_on and len(chat.turns) <= MAX_BEGUN:
             return name, None
         history = self._history(holder, chat)
         found = self._noted(history)
         if found is not None and (late := self._is_late(found)) is not None:
-            return found, [] if late else None
+            return found, Late() if late else None
         if found is None and chat.n_known and not chat.kept_there:
             # Known by its last answer alone, as in a window that slides: what stands for a thing
             # goes on to, and what the API wrote is recognized, but nothing more is drawn.
             last = self._noted(self._digest(holder, "turns", chat.turns[chat.n_known - 1]))
             if last is not None and self._is_late(last) is not None:
                 self._is_late(last, LATE)
-                return last, []
+                return last, Late(slides=True)
         if found is not None or chat.kept_there:
             later = self._digest(holder, "late", found or history.hex())
             name = holder.name(f"late-{later.hex()[:16]}")
         had = self._had(holder, chat) if self._is_late(name) is None else []
         self._is_late(name, LATE)
-        return name, had
+        return name, Late(had)
 
     def _had(self, holder: Holder, chat: Chat) -> list[str]:
         """Return conversations in which the answers of a late chat were given, as far as known.

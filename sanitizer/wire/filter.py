@@ -30,6 +30,7 @@ from sanitizer.wire.endpoints import Endpoint, find_endpoint
 from sanitizer.wire.event_streams import MAX_ANSWER, EventStream
 from sanitizer.wire.headers import WireRecord
 from sanitizer.wire.history import (
+    Late,
     claims_ended,
     drop_last_lines,
     last_line,
@@ -322,16 +323,14 @@ class Filter:
             given.budget_left,
         )
 
-    def release(
-        self, read: Read, kept: Kept | None = None, others: Sequence[str] | None = None
-    ) -> Exchange:
+    def release(self, read: Read, kept: Kept | None = None, late: Late | None = None) -> Exchange:
         """Return what may be sent in place of a request, with what restores its answer.
 
         Args:
             read: by a filter of the same policy; released once.
             kept: called with the texts of its answer, once they are kept, and the answer's name.
-            others: of a late conversation: those that may have had its answers, if it is new. What
-                the API may have written, and is not known, gets placeholders without numbers.
+            late: of a late conversation. What the API may have written there, and is not known,
+                gets placeholders without numbers.
 
         Raises:
             SanitizerError: as `request`.
@@ -341,15 +340,15 @@ class Filter:
             sanitizer, asked = self._sanitizer, Asked(kept=kept)
             return Exchange(b"", record, False, (), (), read.endpoint, sanitizer, asked)
         with self._sanitizer.inner.read_once():
-            return self._released(read, kept, others)
+            return self._released(read, kept, late)
 
-    def _released(self, read: Read, kept: Kept | None, others: Sequence[str] | None) -> Exchange:
+    def _released(self, read: Read, kept: Kept | None, late: Late | None) -> Exchange:
         policy, sanitizer = self._policy, self._sanitizer
         endpoint, document, found, walker, _ = read
         before = places(walker)
         in_pieces = endpoint.format == "gemini" and _comes_in_pieces(document)
-        n_turns = recognize(walker, sanitizer, in_pieces, others or ())
-        if others is not None:
+        n_turns = recognize(walker, sanitizer, in_pieces, late)
+        if late is not None:
             set_apart(walker, policy.roles)
         check_joins(walker.slots)
         typed = [slot.text for slot in walker.slots if (slot.role, slot.kind) == ("user", "text")]

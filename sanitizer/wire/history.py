@@ -147,8 +147,20 @@ def drop_last_lines(walker: Walker, document: Any) -> None:
     walker.slots = [slot for slot in walker.slots if slot.text]
 
 
+class Late(NamedTuple):
+    """How much is known of a chat whose conversation has no table of its own any more.
+
+    Attributes:
+        others: conversations that may have had its answers, if this one is new.
+        slides: its history is the latest part of a longer one.
+    """
+
+    others: Sequence[str] = ()
+    slides: bool = False
+
+
 def recognize(
-    walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False, others: Sequence[str] = ()
+    walker: Walker, sanitizer: Sanitizer, in_pieces: bool = False, late: Late | None = None
 ) -> int:
     """Put what the API sent in place of what it wrote, declare that, and return `n_turns`.
 
@@ -158,7 +170,7 @@ def recognize(
         walker: of a request.
         sanitizer: of the conversation.
         in_pieces: the history has each event of a stream as a text of its own.
-        others: conversations that may have had its answers, if this one is new.
+        late: of a late conversation.
 
     Raises:
         VaultError: the answers cannot be read.
@@ -170,12 +182,13 @@ def recognize(
         return sanitizer.inner.n_turns()
     said = [Resent("assistant", slot.text, None, slot.aside) for slot in messages]
     called = [Resent(ARGUMENTS_ROLE, call.text, _flat(call)) for call in calls]
+    others, slides = late or Late()
     if others:
         sanitizer.inner.follow([*said, *called], others)
-    aligned = sanitizer.inner.align([*said, *called], sends=not in_pieces)
+    aligned = sanitizer.inner.align([*said, *called], sends=not in_pieces, slides=slides)
     if in_pieces:
         history = [*[each._replace(role=PIECE_ROLE) for each in said], *called]
-        for i, piece in enumerate(sanitizer.inner.align(history)[: len(said)]):
+        for i, piece in enumerate(sanitizer.inner.align(history, slides=slides)[: len(said)]):
             if isinstance(piece, str) or not aligned[i]:
                 aligned[i] = piece
     found = iter(aligned)

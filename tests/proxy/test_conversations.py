@@ -373,6 +373,8 @@ class Chats(Application):
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(turns=TURNS, streams=st.booleans())
 @example([Turn(f"<SSN_1> {SECRETS[1]}"), Turn(f"{SECRETS[1]} <SSN_1>")], False)
+@example([Turn(SECRETS[0]), Turn("&lt;SSN_1&gt;"), Turn()], False)
+@example([Turn("&lt;SSN_1&gt;"), Turn(SECRETS[0]), Turn()], False)
 @example([Turn("", (f'{{"ssn": "{SECRETS[1]}", "to": "<SSN_1>"}}',)), Turn("x")], False)
 def test_no_guess_of_an_api_is_confirmed_by_the_conversation(
     how: str, turns: list[Turn], streams: bool
