@@ -50,6 +50,7 @@ from sanitizer.urls import is_loopback, url_host
 from sanitizer.wire.endpoints import endpoint_of
 
 HEAD_BYTES = 65_536
+_HEAD_ENDS = b"\r\n\r\n"
 SPARE_CONNECTIONS = 64
 """Connections beyond the limit, for probes: other requests on them are refused."""
 SHUTDOWN_SECONDS = 30
@@ -273,7 +274,7 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
     class LimitedProtocol(base):  # type: ignore[misc]  # the server's choice of two classes
         app_state: dict[str, Any]
         _head: asyncio.TimerHandle | None = None
-        _n_bytes = 0
+        _n_bytes, _end = 0, b""
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
@@ -288,14 +289,18 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
             self._expect_head()
 
         def data_received(self, data: bytes) -> None:
-            self._n_bytes += len(data)
-            super().data_received(data)
-            # No request is under way, so that a head is expected.
+            # No request is under way, so that a head is expected; a body may come with its end.
             if self.cycle is None or self.cycle.response_complete:
-                self._expect_head()
-                if self._n_bytes > HEAD_BYTES and not self.transport.is_closing():
+                end = (self._end + data).find(_HEAD_ENDS)
+                n_here = len(data) if end < 0 else end + len(_HEAD_ENDS) - len(self._end)
+                self._n_bytes, self._end = self._n_bytes + n_here, (self._end + data)[-3:]
+                if self._n_bytes > HEAD_BYTES:
                     self.transport.write(TOO_LARGE)
                     self.transport.close()
+                    return
+            super().data_received(data)
+            if self.cycle is None or self.cycle.response_complete:
+                self._expect_head()
             else:
                 self._forget_head()
 
@@ -308,7 +313,7 @@ def limited_protocol(most: int, head_seconds: float) -> type[asyncio.Protocol]:
                 self._head = self.loop.call_later(head_seconds, self.transport.close)
 
         def _forget_head(self) -> None:
-            self._n_bytes = 0
+            self._n_bytes, self._end = 0, b""
             if self._head is not None:
                 self._head.cancel()
                 self._head = None

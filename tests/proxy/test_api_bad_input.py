@@ -237,6 +237,21 @@ def test_huge_headers_are_refused(pair: tuple[Upstream, Proxy]) -> None:
     assert not up.raw
 
 
+@pytest.mark.parametrize(("n", "status"), [(60_000, b"200"), (66_000, b"431")])
+def test_the_limit_of_headers_holds_however_they_come(
+    up: Upstream, api: Proxy, n: int, status: bytes
+) -> None:
+    body = json.dumps({"messages": [{"role": "user", "content": "Hello." * 15_000}]}).encode()
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n"
+    head += b"content-type: application/json\r\nx-long: " + b"a" * n + b"\r\n\r"
+    with socket.create_connection(("127.0.0.1", api.port), timeout=20) as sock:
+        sock.sendall(head % len(body))
+        time.sleep(0.05)  # so that the end of the head comes with the body
+        with contextlib.suppress(OSError):
+            sock.sendall(b"\n" + body)
+        assert sock.recv(12).split()[1] == status
+
+
 def test_pipelined_requests_are_answered_in_turn(up: Upstream, api: Proxy) -> None:
     one, two = (GOOD.replace(MAIL.encode(), name) for name in (b"first", b"second"))
     answer = api.raw(
