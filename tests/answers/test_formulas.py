@@ -159,7 +159,7 @@ def test_the_instruction_is_short() -> None:
 
 @pytest.mark.slow
 def test_the_instruction_has_less_than_250_tokens() -> None:
-    """Counted with the tokenizers of two vendors, which litellm packages."""
+    """Counted with the tokenizers of vendors that litellm packages."""
     folder = Path(os.environ.get("SANITIZER_TEST_CLIENTS", ""), "litellm", "lib")
     packaged = next(
         folder.glob("python3*/site-packages/litellm/litellm_core_utils/tokenizers"), None
@@ -167,9 +167,10 @@ def test_the_instruction_has_less_than_250_tokens() -> None:
     if packaged is None:
         pytest.skip("SANITIZER_TEST_CLIENTS has no environment litellm (.ci/clients makes it)")
     counts = {
-        name: len(Tokenizer.from_file(str(packaged / name)).encode(INSTRUCTION).ids)
-        for name in ("anthropic_tokenizer.json", "deepseek_tokenizer.json")
+        path.name: len(Tokenizer.from_file(str(path)).encode(INSTRUCTION).ids)
+        for path in packaged.glob("*_tokenizer.json")  # later versions have more
     }
+    assert "anthropic_tokenizer.json" in counts
     assert all(150 < count < 250 for count in counts.values()), counts
 
 

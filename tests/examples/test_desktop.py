@@ -127,6 +127,7 @@ def test_nothing_is_charged_before_an_address_answers(api: Api) -> None:
 
 def test_nothing_is_charged_if_the_key_is_refused(someone: Person, api: Api) -> None:
     api.models = error(401, "Peter")
+    someone.chooses("guarded")
     someone.types(TEXT)
     assert someone.sends(api.url) == "The API refuses this key: 401 Unauthorized."
     assert someone.window.balance.text().startswith("Budget: spent 0 of 200.")

@@ -107,6 +107,7 @@ def test_the_window_stays_responsive_while_a_long_text_is_drawn(someone: Person)
 
 def test_the_keyboard_reaches_everything_in_order(someone: Person) -> None:
     window = someone.window
+    someone.chooses("guarded")  # so that the noise can be chosen
     someone.types(TEXT)
     someone.reads()
     names = "policy epsilon leaving address model key send answer text".split()

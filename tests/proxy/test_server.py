@@ -200,10 +200,11 @@ def test_it_does_not_start_with_a_wrong_ledger_or_vault(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_vault_is_found_again_after_a_restart(up: Upstream, tmp_path: Path) -> None:
     environment = {"SANITIZER_VAULT_KEY": "k" * 20}
+    headers = {"authorization": "Bearer sk-client", "sanitizer-conversation": "letters"}
     for _ in range(2):
         with serving(up.url, "--vault", str(tmp_path / "vault"), **environment) as (_, url):
-            assert chat(url, headers={"authorization": "Bearer sk-client"}).status_code == 200
-            chat(url, "other@private.example", headers={"authorization": "Bearer sk-client"})
+            assert chat(url, headers=headers).status_code == 200
+            chat(url, "other@private.example", headers=headers)
     said = [each.said() for each in up.requests]
     assert said[:2] == said[2:]
     (first,), (second,) = (re.findall(r"^<EMAIL_(\d+)_(?:1|2)>$", each) for each in said[:2])

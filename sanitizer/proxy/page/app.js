@@ -425,7 +425,7 @@ function choices(parent, name, values, preset, kind) {
   }
 }
 
-const draws = () => !["identifiers", "deidentify", "balanced"].includes(chosen("policy"));
+const draws = () => !["identifiers", "deidentify", "balanced", "code"].includes(chosen("policy"));
 
 function describe() {
   byId("policy-about").textContent = EXPLAINED[chosen("policy")]?.[1] ?? "";
