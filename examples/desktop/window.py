@@ -134,7 +134,12 @@ class Window(Form):
         self.send.setEnabled(
             self._preview is not None and self.leaving.is_written and not self._sending
         )
-        perturbs = self.policy.currentText() not in ("identifiers", "deidentify", "balanced", "code")
+        perturbs = self.policy.currentText() not in (
+            "identifiers",
+            "deidentify",
+            "balanced",
+            "code",
+        )
         self.epsilon.setEnabled(perturbs)
         explained = POLICIES[self.policy.currentText()]
         self.policy.setToolTip(explained)

@@ -17,6 +17,7 @@ export const EXPLAINED = {
   balanced: ["Balanced", "Who is always hidden; how much and sensitive facts are hidden unless your question needs them."],
   guarded: ["Guarded", "As Balanced, and nothing is left because it is needed; some facts are drawn, and the answer may calculate with what is hidden."],
   deidentify: ["Names and numbers", "Names of people, firms, places and products, dates, and amounts unless needed, stay here; the rest stays readable."],
+  code: ["Code", "For code and logs: keys, hosts, names that are sure to be some, and what stands in rows of data."],
   words: ["Word by word", "3,000 frequent words stay; each other word is drawn by itself."],
   identifiers: ["Identifiers only", "Only e-mail addresses, card numbers and the like. No differential privacy."],
   cape: ["Cape", "Words that fit the sentence."],
