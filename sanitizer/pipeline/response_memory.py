@@ -398,12 +398,20 @@ class _Answers:
         )
         aligned: list[str | tuple[Segment, ...]] = []
         new: list[Passage] = []
-        for i, (each, place) in enumerate(zip(history, places, strict=True)):
-            expected = place + moved.get((each.role, each.aside), 0)
+        at_places = [
+            place + moved.get((each.role, each.aside), 0)
+            for each, place in zip(history, places, strict=True)
+        ]
+        alike: defaultdict[str, list[int]] = defaultdict(list)
+        for key, expected in zip(keys, at_places, strict=True):
+            alike[key].append(expected)
+        for i, (each, expected) in enumerate(zip(history, at_places, strict=True)):
             far_from = partial(distance, expected, each.aside)
             note = min(notes[i], key=lambda one: abs(one.place - expected), default=None)
-            if note and any(
-                far_from(*at) < (False, abs(note.place - expected)) for at in sources[i]
+            away = abs(note.place - expected) if note else 0
+            if note and (
+                any(far_from(*at) < (False, away) for at in sources[i])
+                or any(abs(note.place - other) < away for other in alike[keys[i]])
             ):
                 note = None  # it is of another text that looks like this one
             turn = note.turn if note else None

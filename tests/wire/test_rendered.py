@@ -315,3 +315,9 @@ def test_a_text_with_formulas_that_goes_on_after_its_end_closes_the_stream() -> 
         else:
             with pytest.raises(UpstreamError, match="goes on after its end"):
                 stream.feed(event(chunk({"content": " and more"})))
+
+
+@pytest.mark.parametrize("script", [["<NUMBER_1>", "34"], ["34", "<NUMBER_1>"], ["34", "7", "34"]])
+def test_answers_that_an_application_wraps_alike_keep_their_places(script: Script) -> None:
+    for change in (wrap, quote, edit, strip):
+        pages_of(script, change, False)
