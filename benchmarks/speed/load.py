@@ -2,8 +2,9 @@
 
 Under `identifiers` requests begin at their rate whether or not earlier ones were answered, up to
 MOST_OPEN at once; what could not begin in time is told by the rate that was reached. Under
-`balanced`, where a model bounds the rate, a few clients ask one after the other. Every answer is
-checked: the address in it must have come back. Replicas, the API, the load and, if `--database`
+`balanced`, where a model bounds the rate, a few clients ask one after the other, each time with
+another text, so that no remembered reading helps. Every answer is checked: the address in it must
+have come back. Replicas, the API, the load and, if `--database`
 names one, PostgreSQL share the machine, so all figures are lower bounds.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import functools
 import hashlib
 import os
 import re
@@ -30,6 +32,7 @@ import aiohttp
 
 from benchmarks.common.machine import parser, write
 from benchmarks.common.timing import quantile
+from benchmarks.usefulness.prompts import HELD, labelled
 
 N_REPLICAS, N_CONVERSATIONS, REPEATED = 2, 200, 4
 FULL_RATE = 300
@@ -73,7 +76,8 @@ class Setting:
         policy: preset. seconds: of load. streams: open at once. rate: requests begun a second; None
             lets `clients` ask one after the other. pace, events: a stream's events a second, and
             how many it has. things: after so many the first one comes again, and the tables grow no
-            more; None lets them grow.
+            more; None lets them grow. words: of each text, which is then another one each time;
+            None sends one sentence of 17 words with another address.
     """
 
     policy: str
@@ -84,6 +88,7 @@ class Setting:
     pace: int = 4
     events: int = 40
     things: int | None = None
+    words: int | None = None
 
 
 @dataclass
@@ -122,6 +127,19 @@ def _quantile(times: list[float], q: float) -> dict[str, float] | None:
     return quantile(times, q, 1) if times else None
 
 
+@functools.cache
+def prompt_words() -> list[str]:
+    """All words of the usefulness prompts, one prompt after the other."""
+    return [word for name in HELD for prompt in labelled(name) for word in prompt.text.split()]
+
+
+def another_text(i: int, n: int) -> str:
+    """`n` words of the prompts, from another place for each i below their number."""
+    words = prompt_words()
+    begin = i * 7919 % len(words)
+    return " ".join((words[begin:] + words)[:n])
+
+
 def asked(i: int, stream: bool, setting: Setting) -> tuple[str, dict[str, Any]]:
     """Return address and request; every REPEATED requests speak of the same."""
     thing = i // REPEATED % (setting.things or 10**9)
@@ -130,6 +148,8 @@ def asked(i: int, stream: bool, setting: Setting) -> tuple[str, dict[str, Any]]:
         f"Please write to {mail}: my father, who has diabetes, would like to travel to Leeds on "
         "Monday."
     )
+    if setting.words is not None:
+        text = f"{mail} {another_text(i, setting.words - 1)}"
     body = {
         "model": f"paced-{setting.pace}-{setting.events}",
         "stream": stream,
@@ -305,7 +325,7 @@ def measured(setting: Setting, database: str | None) -> dict[str, Any]:
         load = asyncio.run(loaded(ports, pids, setting))
         took = time.perf_counter() - begin
         cores = [(cpu_seconds(pid) - was) / took for pid, was in zip(pids, before, strict=True)]
-    names = ("seconds", "streams", "rate", "pace", "events", "things")
+    names = ("seconds", "streams", "rate", "pace", "events", "things", "words")
     asked_for = {name: getattr(setting, name) for name in names}
     busy = {"replica_cores_used": cores, "load_average": os.getloadavg()[0]}
     return {"asked": asked_for, **load.as_dict(), **busy}
@@ -318,15 +338,23 @@ def main() -> None:
     line.add_argument("--streams", type=int, default=Setting.streams, help="default 500")
     line.add_argument("--rate", type=int, default=FULL_RATE, help="a second, default 300")
     line.add_argument("--things", type=int, help="addresses spoken of, default ever new ones")
+    line.add_argument("--only", metavar="POLICY", help="the loads of one policy")
     line.add_argument("--database", metavar="URL", help="a PostgreSQL that the replicas share")
     options = line.parse_args()
     seconds = options.seconds or (20.0 if options.quick else 120.0)
     load = {"streams": options.streams, "rate": options.rate, "things": options.things}
     settings = [
         Setting("identifiers", seconds, **load),
-        Setting("balanced", seconds, streams=20, rate=None),
+        Setting("balanced", seconds, streams=0, rate=None, words=17),
+        Setting("balanced", seconds, streams=0, rate=None, words=80),
     ]
-    results: dict[str, Any] = {each.policy: measured(each, options.database) for each in settings}
+    results: dict[str, Any] = {
+        each.policy + (f" {each.words} words" if each.words else ""): measured(
+            each, options.database
+        )
+        for each in settings
+        if options.only is None or options.only == each.policy
+    }
     shared = options.database is not None
     write("load", results | {"n_replicas": N_REPLICAS, "shares_a_database": shared})
 

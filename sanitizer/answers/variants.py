@@ -21,7 +21,9 @@ import regex
 from sanitizer.answers.amounts import FORMS
 from sanitizer.answers.values import part_of
 from sanitizer.detect.units import SPELLED
+from sanitizer.identifiers import KINDS
 from sanitizer.storage.table import Originals
+from sanitizer.text.policy import CLASSES
 from sanitizer.text.words import article_for
 
 LONGEST_PLACEHOLDER = 120
@@ -29,6 +31,7 @@ LONGEST_PLACEHOLDER = 120
 
 _CLASS_OF = {name: kind for kind, names in FORMS["classes"].items() for name in names.split()}
 """How answers translate the names of classes, or put them in other words -> the name."""
+_KINDS = frozenset((*CLASSES, *KINDS))
 _DASH = "[-\u2010\u2011]"
 _BAR = r"(?:\\{0,2}_|%5F|&#95;)"
 _GAP = "[ \u00a0]{0,2}"
@@ -115,7 +118,7 @@ class Variants:
         if self._escaped and originals.kinds:
             patterns.append(_spelled())
         if originals.tags and originals.kinds:
-            patterns.append(_tagged(originals.kinds, originals.tags)[1])
+            patterns.append(_tagged(originals.kinds - _KINDS)[1])
         whole, shift = before + text, len(before)
         begin = max(shift, len(whole) - max(LONGEST_PLACEHOLDER, self._longest))
         found = (pattern.search(whole, begin, partial=True) for pattern in patterns)
@@ -127,9 +130,10 @@ class Variants:
         whole, shift = before + text, len(before)
         least = begin = at + shift
         while kinds and (places := [p for tag in tags if (p := whole.find(tag, begin)) >= 0]):
-            begin = min(places) + 1
+            place, begin = min(places), min(places) + 1
             around = max(least, begin - LONGEST_PLACEHOLDER), begin + LONGEST_PLACEHOLDER
-            match = _tagged(kinds, tags)[0].search(whole, *around)
+            matches = _tagged(kinds - _KINDS)[0].finditer(whole, *around, overlapped=True)
+            match = next((each for each in matches if each.start("tag") == place), None)
             if match is None:
                 continue
             name = re.sub(r"[\W_]+", "_", match["kind"]).upper()
@@ -218,11 +222,15 @@ def _words_in_text(words: tuple[str, ...]) -> tuple[Pattern, Pattern]:
 
 
 @lru_cache(maxsize=64)
-def _tagged(kinds: frozenset[str], tags: frozenset[str]) -> tuple[Pattern, Pattern]:
-    """Return the pattern of placeholders with one of these tags, in any spelling and brackets, and
-    of what may become one.
+def _tagged(more: frozenset[str]) -> tuple[Pattern, Pattern]:
+    """Return the pattern of placeholders with the number of a conversation, in any spelling and
+    brackets, and of what may become one.
+
+    Args:
+        more: kinds besides those of the package. One pattern serves all conversations, since it
+            takes tens of milliseconds to compile.
     """
-    names = {*kinds, *(name for name, kind in _CLASS_OF.items() if kind in kinds)}
+    names = {*_KINDS, *more, *_CLASS_OF}
     ordered = sorted(names, key=len, reverse=True)
     kind = "|".join(name.replace("_", rf"(?:{_BAR}|[ ]|{_DASH})") for name in ordered)
     bar, dash = (rf"\s{{0,2}}{sign}\s{{0,2}}" for sign in (_BAR, _DASH))
@@ -230,7 +238,7 @@ def _tagged(kinds: frozenset[str], tags: frozenset[str]) -> tuple[Pattern, Patte
     begins = rf"(?:(?<![^\W_])(?<![^\W_]_)|(?<=%3C)|(?<=\\u003c)|{_AFTER_ESCAPE})"
     name = (
         rf"(?P<name>{begins}(?P<kind>{kind})(?:{bar}|{dash}|\s{{1,3}})#?"
-        rf"(?P<tag>{'|'.join(sorted(tags))})"
+        r"(?P<tag>[1-9]\d{4})"
         rf"(?:{bar}{number}(?:\\{{0,2}}_{form})?|{dash}{number}(?:{_DASH}{form})?|"
         rf"\s{{1,3}}#?{number})(?!\d|\\{{0,2}}_\d))(?::(?P<part>[a-z]{{4,8}})(?!\w))?"
     )

@@ -45,7 +45,7 @@ ROW, ROW_MARGIN = 32, 4
 """Most pieces of a run that are read at once, and those on each side that give context alone."""
 WIDTHS = (4, 8, 16, 32)
 CELLS = 64
-"""Pieces of a row, and of all rows of one call: a call has a fixed shape, whatever is hidden."""
+"""Pieces of a row, and most of all rows of one call."""
 POSITIONS = 2 * MARGIN + STEP + ROW
 """The last position that a window of a view, or a run in it, can have."""
 _ABSENT = np.float32(-1e4)
@@ -177,6 +177,7 @@ class OnnxReader:
         self._positions: Floats = added[None, :-2] + added[-2:, None]  # of the view, and of runs
         self._view = session(folder / "view.onnx", threads)
         self._runs = session(folder / "runs.onnx", threads)
+        self._sizes = {width: self._sizes_of(width) for width in WIDTHS}
         self.least_needed = {k: float(v) for k, v in manifest.data.get("needed", {}).items()}
         self._folder, self._threads = folder, threads
 
@@ -229,6 +230,26 @@ class OnnxReader:
             needed = odds[np.asarray(ask.places, np.int64) + 1]
         return Read(_parted(seen), [_parted(each) for each in told], needed)
 
+    def _sizes_of(self, width: int) -> list[int]:
+        """Return how many rows a call may have, ascending: powers of two, up to CELLS pieces.
+
+        What else is hidden decides how many rows there are, and must not change a bit of the scores
+        of one. Each row has its own scales. A kernel for another number of rows might add in
+        another order; that is tried here, and if so, every call has the largest number.
+        """
+        most = CELLS // width
+        ids, places = np.arange(CELLS), np.arange(CELLS) % width + 2
+        _, _, keys, values = self._run(self._view, {"vectors": self._embedded(ids, places, 0)})
+        vectors = self._embedded(ids, places, 1).reshape(most, width, -1)
+        absent = np.zeros((most, width), np.float32)
+
+        def scores(n: int) -> Floats:
+            feed = {"vectors": vectors[:n], "absent": absent[:n], "keys": keys, "values": values}
+            return self._run(self._runs, feed)[0]
+
+        whole, sizes = scores(most), [1 << i for i in range(most.bit_length())]
+        return sizes if all(np.array_equal(scores(n), whole[:n]) for n in sizes) else [most]
+
     @cached_property
     def _needed(self) -> Any:
         return session(self._folder / "needed.onnx", self._threads)
@@ -258,8 +279,9 @@ class OnnxReader:
         for row in rows:
             by_width[next(w for w in WIDTHS if w >= len(row.ids))].append(row)
         for width, those in by_width.items():
-            n = CELLS // width
-            for some in (those[i : i + n] for i in range(0, len(those), n)):
+            most = CELLS // width
+            for some in (those[i : i + most] for i in range(0, len(those), most)):
+                n = next(size for size in self._sizes[width] if size >= len(some))
                 ids = np.ones((n, width), np.int64)
                 places = np.full((n, width), 2, np.int64)
                 absent = np.full((n, width), _ABSENT, np.float32)

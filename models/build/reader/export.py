@@ -2,8 +2,7 @@
 
 `view.onnx` reads a view once and gives its scores, and the keys and values of every layer;
 `runs.onnx` reads rows of runs, whose pieces attend to these and to their own row. Each row of a
-product's input has a scale of its own, and a call of `runs.onnx` always has the same shape: no bit
-of a run's scores depends on another run.
+product's input has a scale of its own: no bit of a run's scores depends on another run.
 """
 
 from __future__ import annotations
