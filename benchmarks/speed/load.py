@@ -13,9 +13,9 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
-import functools
 import hashlib
 import os
+import random
 import re
 import subprocess
 import sys
@@ -31,8 +31,8 @@ from typing import Any
 import aiohttp
 
 from benchmarks.common.machine import parser, write
+from benchmarks.common.texts import LONG
 from benchmarks.common.timing import quantile
-from benchmarks.usefulness.prompts import HELD, labelled
 
 N_REPLICAS, N_CONVERSATIONS, REPEATED = 2, 200, 4
 FULL_RATE = 300
@@ -127,17 +127,14 @@ def _quantile(times: list[float], q: float) -> dict[str, float] | None:
     return quantile(times, q, 1) if times else None
 
 
-@functools.cache
-def prompt_words() -> list[str]:
-    """All words of the usefulness prompts, one prompt after the other."""
-    return [word for name in HELD for prompt in labelled(name) for word in prompt.text.split()]
-
-
 def another_text(i: int, n: int) -> str:
-    """`n` words of the prompts, from another place for each i below their number."""
-    words = prompt_words()
-    begin = i * 7919 % len(words)
-    return " ".join((words[begin:] + words)[:n])
+    """`n` words of the long prompt, another text for each i: from any place, two words left out."""
+    draw, words = random.Random(i), LONG.split()
+    begin = draw.randrange(len(words))
+    some = (words[begin:] + words)[: n + 2]
+    for _ in range(2):
+        del some[draw.randrange(len(some))]
+    return " ".join(some)
 
 
 def asked(i: int, stream: bool, setting: Setting) -> tuple[str, dict[str, Any]]:
