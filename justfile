@@ -42,6 +42,10 @@ docs:
 site:
     mkdocs build --strict
 
+# the paper as a PDF, build-cache/paper.pdf
+paper: site
+    python -m tests.docs.paper build-cache/site build-cache/paper.pdf
+
 # what docs/notebook.ipynb shows, made anew
 notebook:
     python -m tests.docs.notebook

@@ -7,11 +7,14 @@ import os
 import re
 import subprocess
 import sys
+import unicodedata
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader
 
+from tests.docs import paper
 from tests.docs.notebook import PATH, ROOT, printed
 
 MINUTES = 10
@@ -65,6 +68,16 @@ def test_the_site_asks_no_other_host(site: Path) -> None:
         hit for page in site.rglob("*.html") for hit in loaded.findall(page.read_text("utf-8"))
     ]
     assert found == []
+
+
+@pytest.mark.slow
+def test_the_paper_is_printed_as_a_pdf_with_all_its_sections(site: Path, tmp_path: Path) -> None:
+    paper.printed(site, tmp_path / "paper.pdf")
+    pages = [page.extract_text() for page in PdfReader(tmp_path / "paper.pdf").pages]
+    said = re.sub(r"\s+", "", unicodedata.normalize("NFKC", "".join(pages)))
+    sections = re.findall(r"^##+ (.+)$", (ROOT / "docs/paper.md").read_text("utf-8"), re.M)
+    missing = [each for each in sections if re.sub(r"[\s`]+", "", each) not in said]
+    assert len(pages) > 5 and missing == []
 
 
 @pytest.mark.slow
