@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from sanitizer.detect.classes import concept_of, is_adjective
 from sanitizer.detect.detector import Detector, Reading
-from sanitizer.detect.units import document
+from sanitizer.detect.units import _MACHINE_MADE, document
 from sanitizer.detect.view import View, parted
 from sanitizer.text.policy import Policy
 from sanitizer.text.words import Unit, folded, word_spans
@@ -75,9 +75,10 @@ class Shared:
     """What neighbours share (docs/guarantees.md): the view, and what is said of every word.
 
     Attributes:
-        said: for each entity whether it is the thing, its class, whether it is drawn, and its
-            letters beside the thing, and whether the request needs it; for each hidden word of
-            none the same, and that it passes.
+        said: for each entity whether it is the thing, its class, whether it is drawn, its letters
+            beside the thing, whether the request needs it, and (under "code") whether it is sure
+            and whether it has the form of a hash or a version; for each hidden word of none the
+            same, and that it passes.
     """
 
     view: View
@@ -112,7 +113,9 @@ def shared(detector: Detector, policy: Policy, text: str, value: str) -> Shared:
         listed = each.kind in policy.drawn and concept_of(each.kind, written) is not None
         drawn = listed and not is_adjective(written)
         needed = each.needed, each.age
-        said.append((each.start, (own, each.kind, drawn, around, each.visible, *needed)))
+        sure = each.usual >= policy.sure.get(each.kind, 0.0)
+        of_code = sure, bool(policy.sure and _MACHINE_MADE.fullmatch(written))
+        said.append((each.start, (own, each.kind, drawn, around, each.visible, *needed, *of_code)))
     for start, end in reading.everyday:
         inside = any(at <= start and end <= at + len(value) for at in places)
         said.append((start, (inside, "passes", "" if inside else text[start:end])))

@@ -29,7 +29,7 @@ AROUND = ((r"(?<!\w)", r"(?!\w)"), ("", ""))
 blanks.
 """
 QUICK, NIGHTLY = 2_000, 20_000
-POLICIES = [Policy.preset(name) for name in ("balanced", "deidentify", "guarded")]
+POLICIES = [Policy.preset(name) for name in ("balanced", "deidentify", "guarded", "code")]
 """The policies with a detector; the others read no model."""
 WRITTEN = (
     ("write to Lund. Marsh will come", "and what did Marsh say?"),
