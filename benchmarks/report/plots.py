@@ -1,9 +1,9 @@
-"""Plots as PNG, made on demand (extra "plots"); those of SHOWN stand in documents and are kept.
+"""Plots as PNG, made on demand (extra "plots"); documents show those of SHOWN, which are kept.
 
     python -m benchmarks.report.plots [usefulness | FIGURE-against-epsilon | FIGURE-against-ATTACK]
 
 FIGURE: cosine, sentence_cosine, accuracy, pseudo_perplexity. ATTACK: knn_10, mti_1, map. With
-`few-` in front, a few mechanisms only. Markers and line styles tell the curves apart without
+`few-` in front, a few mechanisms only. Markers and line styles distinguish the curves without
 colour; titles say what a plot shows.
 """
 
@@ -22,7 +22,7 @@ from matplotlib.colors import to_rgb
 
 from benchmarks.common.machine import output_folder, say
 from benchmarks.common.tables import load
-from benchmarks.report.views import FRONTIER_SHORT, WHOLE, told, tools
+from benchmarks.report.views import FRONTIER_SHORT, WHOLE, texts_measured, tools
 from sanitizer.risk.evaluation import OTHERS, TASKS
 
 SHOWN = ("usefulness", "few-cosine-against-epsilon")
@@ -62,7 +62,7 @@ NAMES = {
 }
 """Figure or attack -> name of its axis."""
 EDGE, LAST = 17.0, 14.4
-"""Where mechanisms without a finite epsilon stand, and the last one that stands in its place."""
+"""Where mechanisms without a finite epsilon are drawn, and the largest that is drawn in place."""
 Row = dict[str, Any]
 
 
@@ -118,10 +118,10 @@ def usefulness() -> Path:
             _line(axes, name, style, [measures[key]], [measures[WHOLE]])
         axes.set(xlabel=f"{key} (share)", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     panels[1].invert_xaxis()
-    panels[0].set_ylabel("private spans but facts hidden whole (share)")
+    panels[0].set_ylabel("private spans except facts, hidden whole (share)")
     note = (
-        f"{told()}; further up and to the right is better; bars: 95 % bootstrap intervals over "
-        "prompts. python -m benchmarks usefulness"
+        f"{texts_measured()}; further up and to the right is better; bars: 95 % bootstrap "
+        "intervals over prompts. python -m benchmarks usefulness"
     )
     return _save(figure, list(panels), "usefulness", "\n".join(_said()), note)
 

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 WHOLE = f"{ALL_BUT_FACTS}, whole"
 HELD_SETS, OPEN_SETS = "held sets", "open sets"
 GROUPS = {
-    HELD_SETS: "prompts that nobody read",
+    HELD_SETS: "held-out prompts",
     OPEN_SETS: "prompts that the reader was trained on",
 }
 """Groups of sets that short tables are about, the first that was measured, and what they hold."""
@@ -50,11 +50,11 @@ def group() -> tuple[str, Mapping[str, Any]]:
     results = _results("usefulness")
     measured = results["groups"] | results["sets"]
     name = next((name for name in GROUPS if name in measured), next(iter(measured)))
-    told = f"{measured[name]['n_texts']:,} {GROUPS.get(name, f'texts of {name}')}"
-    return told, measured[name]
+    what = f"{measured[name]['n_texts']:,} {GROUPS.get(name, f'texts of {name}')}"
+    return what, measured[name]
 
 
-def told() -> str:
+def texts_measured() -> str:
     """Return the texts that short tables are about."""
     return group()[0]
 
@@ -187,17 +187,17 @@ def by_class() -> Iterator[Row]:
 
 
 def tasks_done() -> str:
-    """Return how many tasks each tool did rightly, of both halves."""
+    """Return how many tasks each tool did correctly, of both halves."""
     halves = [found for name, found in _results("tasks").items() if name in ("open", "held")]
     names = halves[0]["right"]
     right = {n: sum(sum(h["tasks"].get(n, {}).values()) for h in halves) for n in names}
     n_tasks = sum(half["n_tasks"] for half in halves)
-    done = ", ".join(f"{name} {n:.0f}" for name, n in right.items())
-    return f"Of {n_tasks} tasks whose answer a program checks after it was put back: {done}."
+    done = "; ".join(f"{name} {n:.0f}" for name, n in right.items())
+    return f"Of {n_tasks} tasks whose restored answer a program checks, done correctly: {done}."
 
 
 def tasks_right() -> Iterator[Row]:
-    """Yield for each tool what it did rightly of each half."""
+    """Yield for each tool what it did correctly of each half."""
     results = _results("tasks")
     halves = {half: results.get(half, {}).get("right", {}) for half in ("open", "held")}
     for name in halves["open"]:
@@ -205,11 +205,11 @@ def tasks_right() -> Iterator[Row]:
 
 
 def tasks_by_task() -> str:
-    """Return the share of draws in which each task was done rightly, as a table."""
+    """Return the share of draws in which each task was done correctly, as a table."""
     results = _results("tasks")
     halves = {n: results[h] for h, n in (("open", "open"), ("held", "held out")) if h in results}
     names = list(next(iter(halves.values()))["right"])
-    lines = [["share right", "half", *names], ["---"] * (2 + len(names))]
+    lines = [["share correct", "half", *names], ["---"] * (2 + len(names))]
     for half, found in halves.items():
         for task, kind in found["kinds"].items():
             own = [found["tasks"].get(name) for name in names]
@@ -315,21 +315,21 @@ def linked_rows() -> Iterator[Row]:
         yield row | {"guessed": row.get("interval", row["right"])}
 
 
-def transcripts_told() -> Row:
-    """Return how many APIs told neighbours apart, and the largest exact epsilon over certified."""
+def adaptive_apis() -> Row:
+    """Return which APIs distinguished neighbours, and the largest exact epsilon over certified."""
     results = _results("transcripts")
-    told_ = [row for row in results["adaptive"] if row["differ"]["share"]]
+    found = [row for row in results["adaptive"] if row["differ"]["share"]]
     return {
         "n": len(results["adaptive"]),
-        "n_told": len(told_),
+        "n_found": len(found),
         "n_audits": len(results["audit"]),
-        "told": ", ".join(f'`{r["api"]}` under `tools = "{r["tools"]}"`' for r in told_) or "none",
+        "found": ", ".join(f'`{r["api"]}` under `tools = "{r["tools"]}"`' for r in found) or "none",
         "over": max(0.0, *(round(r["exact"] - r["certified"], 9) for r in results["audit"])),
     }
 
 
 def apis() -> Iterator[Row]:
-    """Yield by API how often neighbours were told apart under both rules for tools."""
+    """Yield by API how often neighbours were distinguished under both rules for tools."""
     rows: dict[str, Row] = {}
     for row in _results("transcripts")["adaptive"]:
         rows.setdefault(row["api"], {"api": row["api"]})[row["tools"]] = row["differ"]
@@ -402,9 +402,9 @@ def _why(lost: list[Row]) -> str:
     more = sum(row["their_kept"] > row["kept"] for row in lost)
     ours, theirs = (sum(row[k] for row in lost) / len(lost) for k in ("kept", "their_kept"))
     return (
-        f"In {more} of these {len(lost)} the other mechanism releases the private word itself "
-        f"more often than ours does (on average {theirs:.1%} of the words; ours {ours:.1%}). "
-        "Rouge-L counts nothing else of a private word, and a kept word has cosine 1."
+        f"In {more} of the {len(lost)} comparisons in which ours is behind, the other mechanism "
+        f"releases the private word itself more often (on average {theirs:.1%} of the words; ours "
+        f"{ours:.1%}). Rouge-L counts only such words, and a kept word has cosine 1."
     )
 
 
@@ -481,7 +481,7 @@ def needed_in_all() -> Iterator[Row]:
 
 
 def in_passing() -> Iterator[Row]:
-    """Yield how much is hidden of what is told in passing, by policy."""
+    """Yield how much is hidden of what is mentioned in passing, by policy."""
     for policy in ("guarded", "balanced"):
         yield _results("needed")[policy]["in passing"] | {"policy": policy}
 
@@ -595,16 +595,16 @@ def costs() -> Iterator[Row]:
             yield row | {"threads": found["threads"], "ms": ms}
 
 
-def membership_told() -> Row:
+def membership_curve() -> Row:
     """Return the area under the curve without privacy, and of DPS-MOZO for all answers."""
     rows = _results("membership")["rows"]
-    told_ = [
+    private = [
         f"{row['variant']} {row['epsilon']:g}: {written(row['probability'], '%')}"
         for row in rows
         if row.get("budget") == "all 15 answers" and row["epsilon"] in (1.0, 8.0)
     ]
     bare = next(row for row in rows if row["variant"] == "no privacy")
-    return {"bare": bare["probability"], "told": ", ".join(told_)}
+    return {"bare": bare["probability"], "private": ", ".join(private)}
 
 
 def extracted() -> Row:

@@ -211,4 +211,4 @@ def test_tables_have_a_cell_for_each_tool(monkeypatch: pytest.MonkeyPatch) -> No
     assert rows[-1] == ("de", "balanced")
     person = next(row for row in views.by_class() if row["class"] == "PERSON")
     assert person["cells"] == "50 (0 to 100) | 50 (0 to 100)"
-    assert views.told() == "3 prompts that nobody read"
+    assert views.texts_measured() == "3 held-out prompts"
