@@ -1,5 +1,5 @@
-"""What pages show that has to be counted, joined or turned round; each function is a name that
-templates can use (`benchmarks.report.template`).
+"""Figures that are counted, joined or rearranged for pages; templates use each function by its name
+(`benchmarks.report.template`).
 """
 
 from __future__ import annotations
