@@ -27,8 +27,12 @@ def printed(site: Path, out: Path) -> None:
         page = browser.new_page()
         page.goto((site.absolute() / "paper.html").as_uri())
         page.add_style_tag(content=PAPER_ONLY)
-        edge = {"top": "18mm", "bottom": "18mm", "left": "17mm", "right": "17mm"}
-        page.pdf(path=out, format="A4", margin=edge, print_background=True)
+        page.pdf(
+            path=out,
+            format="A4",
+            margin={"top": "18mm", "bottom": "18mm", "left": "17mm", "right": "17mm"},
+            print_background=True,
+        )
 
 
 if __name__ == "__main__":
