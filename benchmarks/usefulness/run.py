@@ -2,7 +2,7 @@
 
     python -m benchmarks usefulness [--peer NAME=PYTHON]... [--tab FOLDER]
     python -m benchmarks.usefulness.run [--peer NAME=PYTHON]... [--tab FOLDER] [--set NAME]...
-        [--policy NAME]... [--open] [--quick]
+        [--policy NAME]... [--open] [--untimed] [--quick]
     python -m benchmarks.usefulness.run --write-floors
 
 Our policies and other tools treat the same texts in turns, text by text. By default these are the
@@ -10,9 +10,9 @@ sets that nobody read: four of prompts, the even half of the German, French and 
 those of `texts/`. --open takes those that may be read, --set the ones that are named.
 
 --peer names the interpreter of an environment with a tool. NAME: presidio, spacy (both with spaCy's
-small English model) or datafog. --tab: a folder with `echr_test.json` of the Text Anonymization
-Benchmark. What is not given is left out, and the result says which tools. --quick: 20 texts of each
-set, by default of the open ones.
+small English model), presidio-medium (with the medium one), datafog or scrubadub. --tab: a folder
+with `echr_test.json` of the Text Anonymization Benchmark. What is not given is left out, and the
+result says which tools. --quick: 20 texts of each set, by default of the open ones.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.risk.labelled import LabelledText
 
 POLICIES = ("balanced", "deidentify", "identifiers")
-PEERS = ("presidio", "spacy", "datafog")
 NAMES_OF_SPACY = frozenset({"PERSON", "NORP", "FAC", "ORG", "GPE", "LOC", "PRODUCT"})
 VARIANTS: dict[str, dict[str, Collection[str] | None]] = {
     "presidio": {"presidio": None},
     "spacy": {"spacy": None, "spacy, names only": NAMES_OF_SPACY},
+    "presidio-medium": {"presidio, medium model": None},
     "datafog": {"datafog": None},
+    "scrubadub": {"scrubadub": None},
 }
 """Peer -> name of a variant -> the types that it keeps; None: all."""
+PEERS = tuple(VARIANTS)
 N_QUICK = 20
 Rows = dict[str, list[Row]]
 
@@ -138,6 +140,17 @@ def all_results(options: argparse.Namespace, workers: Mapping[str, Worker]) -> d
     return results
 
 
+def untimed(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of the held sets together and of each other set, without times."""
+    parts = results["groups"] | {n: r for n, r in results["sets"].items() if n not in prompts.HELD}
+    for part in parts.values():
+        for own in part["tools"].values():
+            del own["ms"]
+    return {k: results[k] for k in ("versions", "not_run", "reader_sha256", "sha256")} | {
+        "parts": parts
+    }
+
+
 def sha256(path: Path) -> str:
     """Return the hash of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -154,6 +167,9 @@ def arguments() -> argparse.ArgumentParser:
         "--policy", action="append", default=[], help=f"default: {', '.join(POLICIES)}"
     )
     found.add_argument("--open", action="store_true", help="the sets that may be read")
+    found.add_argument(
+        "--untimed", action="store_true", help="for a shared machine: no times; writes peers.json"
+    )
     found.add_argument(
         "--write-floors", action="store_true", help="only measure and write floors.json"
     )
@@ -176,7 +192,10 @@ def main() -> int:
     results = all_results(options, workers)
     for worker in workers.values():
         worker.close()
-    write("usefulness", results)
+    if options.untimed:
+        write("peers", untimed(results))
+    else:
+        write("usefulness", results)
     return 0
 
 

@@ -139,7 +139,7 @@ def test_a_peer_whose_environment_lacks_it_is_left_out(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("--peer other=python", "must be NAME=PYTHON of presidio, spacy, datafog"),
+        ("--peer other=python", "must be NAME=PYTHON of presidio, spacy, presidio-medium, datafog, scrubadub"),
         ("--tab nowhere", "must be a folder with echr_test.json"),
     ],
 )
