@@ -18,7 +18,7 @@ import onnxruntime
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import Manifest, model_folder
 
-_PATH = re.compile(r"^(\w+=)?\S*/\S*$")
+_PATH = re.compile(r"^([\w-]+=)?\S*/\S*$")
 RESULTS = Path(__file__).parents[1] / "results"
 FOLDER = "SANITIZER_BENCHMARK_RESULTS"
 """Variable that names where results are written instead, so that a trial run keeps the old ones."""

@@ -1,7 +1,8 @@
 """Policy `identifiers` on six suites that others wrote: how much it finds that they look for.
 
     python -m benchmarks.identifiers --presidio FOLDER --gitleaks FOLDER --trufflehog FOLDER \\
-        --detect-secrets FOLDER [--half seen|unseen|both] [--suite S] [--kind K] [--failures N]
+        --detect-secrets FOLDER [--half seen|unseen|both] [--suite S] [--kind K] [--failures N] \\
+        [--peer NAME=PYTHON]...
 
 FOLDER is a checkout; a suite without one is left out. Inputs and expectations are extracted from it
 at run time, and nothing of theirs is kept here: Presidio (MIT), gitleaks (MIT), detect-secrets
