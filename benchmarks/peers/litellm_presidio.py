@@ -3,13 +3,11 @@
     python -m benchmarks.peers.litellm_presidio --litellm PYTHON --presidio PYTHON [--quick]
 
 The session of `benchmarks.speed.session` goes to an API on this machine, directly and through each
-proxy; what one adds is its time less the direct one. Results of tools name an owner's address, and
-the API's answer repeats the first and the newest as it got them: were they hidden, did they come
-back? LiteLLM keeps nothing between requests and gets only each tenth turn; ours, under `code`, all.
-
-In LiteLLM's favour, Presidio is one process with spaCy's small model and `FEW` kinds in place of
-two containers, and no anonymizer runs, since LiteLLM drops its answer and writes placeholders
-itself. Writes results/session_peers.json.
+proxy, ours under `code`. Results of tools name an owner's address, and the API's answer repeats the
+first and the newest as it got them: were they hidden, did they come back? LiteLLM keeps nothing
+between requests and gets each tenth turn only. In its favour Presidio is one process with spaCy's
+small model and `FEW` kinds, and no anonymizer runs: LiteLLM does not use its answer. Writes
+results/session_peers.json.
 """
 
 from __future__ import annotations
@@ -67,11 +65,7 @@ def settings(upstream: str, service: str) -> dict[str, Any]:
 
 
 def turn(host: str, document: Any, owners: list[str], upstream: RecordingServer) -> dict[str, Any]:
-    """Send one request; return its seconds, and how many owners were hidden and came back.
-
-    Raises:
-        RuntimeError: it was not answered.
-    """
+    """Send one request; return its seconds, and how many owners were hidden and came back."""
     connection, body = http.client.HTTPConnection(host, timeout=300), json.dumps(document).encode()
     begin = time.perf_counter()
     connection.request("POST", "/v1/messages", body, HEADERS)
@@ -86,7 +80,7 @@ def turn(host: str, document: Any, owners: list[str], upstream: RecordingServer)
 
 
 def session(hosts: dict[str, str], upstream: RecordingServer, most: int) -> list[dict[str, Any]]:
-    """Return the turns until a request has `most` kilobytes: what each way took and did."""
+    """Return the turns up to `most` kilobytes: what each way took, and added to the direct one."""
     document, texts = first_request(), iter(list(sources()) * 5)
     rows: list[dict[str, Any]] = []
     owners: list[str] = []

@@ -28,23 +28,17 @@ Spans = list[tuple[int, int, str, float]]
 Find = Callable[[str], Spans]
 
 
-def package_of(size: str) -> str:
-    """Return the installed package of spaCy's English model of a size.
+def model(size: str) -> tuple[str, str]:
+    """Return the package of spaCy's English model of a size, and what `spacy.load` takes for it.
 
     Raises:
         RuntimeError: there is none.
     """
     for name in MODELS[size]:
         if find_spec(name) is not None:
-            return name
+            folder = getattr(import_module(name), "model_path", None)
+            return name, str(folder()) if folder else name
     raise RuntimeError(f"one of {', '.join(MODELS[size])} must be installed")
-
-
-def model(size: str) -> str:
-    """Return what `spacy.load` takes for the model of a size: a package, or the folder in one."""
-    name = package_of(size)
-    folder = getattr(import_module(name), "model_path", None)
-    return str(folder()) if folder else name
 
 
 def ours(shared: bool) -> Find:
@@ -70,7 +64,7 @@ def presidio(size: str | None, kinds: Collection[str] | None = None) -> Find:
     # Its e-mail check would ask the network for a newer list of domains; the packaged one serves.
     tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=())
     if size:
-        models = [{"lang_code": "en", "model_name": model(size)}]
+        models = [{"lang_code": "en", "model_name": model(size)[1]}]
         configuration = {"nlp_engine_name": "spacy", "models": models}
         engine = nlp.NlpEngineProvider(nlp_configuration=configuration).create_engine()
         analyze = analyzer.AnalyzerEngine(nlp_engine=engine, supported_languages=["en"]).analyze
@@ -110,7 +104,7 @@ def _without_names(analyzer: Any, nlp: Any) -> Any:
 
 def spacy_() -> Find:
     """Return every entity of spaCy's small English model, of all its 18 types."""
-    read = import_module("spacy").load(model("small"))
+    read = import_module("spacy").load(model("small")[1])
     return lambda text: [(e.start_char, e.end_char, e.label_, 1.0) for e in read(text).ents]
 
 
@@ -149,7 +143,7 @@ def main() -> None:
     """Answer requests from standard input until it ends."""
     make, packages, size = TOOLS[sys.argv[1]]
     find = make()
-    models = [package_of(size)] if size else []
+    models = [model(size)[0]] if size else []
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "versions":

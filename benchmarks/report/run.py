@@ -1,5 +1,5 @@
 """What is written from results/*.json: benchmarks/README.md and its pages of tables, and the blocks
-of figures in the main README and in docs/paper.md.
+of figures in the main README, docs/paper.md and docs/comparison.md.
 
     python -m benchmarks report [--plots]
 
@@ -16,7 +16,9 @@ from benchmarks.common.machine import FOLDER, output_folder, say
 from benchmarks.report.template import PAGES, rendered, with_blocks
 
 HERE = Path(__file__).parents[1]
-DOCUMENTS = (HERE.parent / "README.md", HERE.parent / "docs" / "paper.md")
+DOCUMENTS = tuple(
+    HERE.parent / name for name in ("README.md", "docs/paper.md", "docs/comparison.md")
+)
 """Documents with blocks of figures."""
 
 

@@ -24,7 +24,7 @@ from benchmarks.report import views
 
 PAGES = Path(__file__).parent / "pages"
 BLOCK = re.compile(r"(<!-- (\w+): begin -->\n).*?(<!-- \2: end -->)", re.DOTALL)
-"""Figures of a document that others write: README.md and docs/paper.md."""
+"""Figures of a document that others write: see `benchmarks.report.run`."""
 _KEYS = re.compile(r"\[")
 _LOOP = re.compile(r"@((?:[^ \[]|\[[^\]]*\])+) (.*)")
 

@@ -65,6 +65,15 @@ def tools() -> Mapping[str, Any]:
     return found
 
 
+def beside() -> Iterator[Row]:
+    """Yield what each tool reached on prompts, names of many origins, code, public knowledge."""
+    parts = _results("peers")["sets"] | {"held": _results("peers")["groups"]["held sets"]}
+    names = {"held": "held", "origins": "t03_origins", "code": "t01_code", "public": "t01_public"}
+    for tool in parts["held"]["tools"]:
+        own = {name: parts[part]["tools"][tool]["measures"] for name, part in names.items()}
+        yield {"tool": tool} | own
+
+
 def names_of_tools() -> str:
     """Return the tools as cells of a header."""
     return " | ".join(tools())

@@ -140,15 +140,9 @@ def all_results(options: argparse.Namespace, workers: Mapping[str, Worker]) -> d
     return results
 
 
-def untimed(results: dict[str, Any]) -> dict[str, Any]:
-    """Return the figures of the held sets together and of each other set, without times."""
-    parts = results["groups"] | {n: r for n, r in results["sets"].items() if n not in prompts.HELD}
-    for part in parts.values():
-        for own in part["tools"].values():
-            del own["ms"]
-    return {k: results[k] for k in ("versions", "not_run", "reader_sha256", "sha256")} | {
-        "parts": parts
-    }
+def of_quality(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of the results without times, languages and origins."""
+    return {key: each for key, each in found.items() if key not in ("ms", "languages", "origins")}
 
 
 def sha256(path: Path) -> str:
@@ -167,9 +161,7 @@ def arguments() -> argparse.ArgumentParser:
         "--policy", action="append", default=[], help=f"default: {', '.join(POLICIES)}"
     )
     found.add_argument("--open", action="store_true", help="the sets that may be read")
-    found.add_argument(
-        "--untimed", action="store_true", help="for a shared machine: no times; writes peers.json"
-    )
+    found.add_argument("--untimed", action="store_true", help="only quality; writes peers.json")
     found.add_argument(
         "--write-floors", action="store_true", help="only measure and write floors.json"
     )
@@ -193,9 +185,8 @@ def main() -> int:
     for worker in workers.values():
         worker.close()
     if options.untimed:
-        write("peers", untimed(results))
-    else:
-        write("usefulness", results)
+        results = json.loads(json.dumps(results), object_hook=of_quality)
+    write("peers" if options.untimed else "usefulness", results)
     return 0
 
 
