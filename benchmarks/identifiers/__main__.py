@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from benchmarks.common.machine import circumstances
 from benchmarks.common.processes import tool_of
@@ -18,7 +19,7 @@ from sanitizer import Sanitizer
 
 Counts = Counter[tuple[str, str, str]]
 """Numbers of samples by suite, half and outcome."""
-Places = Iterable[Sequence[int]]
+Places = Iterable[Sequence[Any]]
 """Stretches of a text; of what says where one is, its first two numbers count."""
 FOLDERS: dict[str, Callable[[Path], Iterator[Sample]]] = {
     "presidio": python_tests.presidio,

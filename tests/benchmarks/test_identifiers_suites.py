@@ -194,3 +194,9 @@ def test_a_value_of_one_text_is_not_known_in_the_next() -> None:
     texts = ["SSN 536-90-4399", "the lot 536904399 came"]
     counts, _ = measure([Sample("suite", "kind", text, ((8, 11),)) for text in texts])
     assert sorted(counts.values()) == [1, 1]
+
+
+def test_what_another_tool_found_is_counted_as_ours_is() -> None:
+    samples = [Sample("suite", "kind", "word here", ((0, 4),)), Sample("suite", "kind", "none", ())]
+    counts, _ = measure(samples, [[(0, 4, "KIND", 1.0)], [(0, 2, "KIND", 0.5)]])
+    assert {outcome for *_, outcome in counts} == {"found", "alarm"}

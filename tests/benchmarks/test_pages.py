@@ -13,7 +13,8 @@ from benchmarks.report.run import DOCUMENTS, HERE, pages
 from benchmarks.report.template import BLOCK, PAGES, rendered, with_blocks
 
 ROOT = HERE.parent
-SHOWN = [HERE / "README.md", *sorted((HERE / "tables").glob("*.md")), *DOCUMENTS]
+TABLES = sorted((HERE / "tables").glob("*.md"))
+SHOWN = [HERE / "README.md", *TABLES, *DOCUMENTS]
 PNGS = sorted((HERE / "results" / "plots").iterdir())
 TEXTS = [path.read_text("utf-8") for path in (*SHOWN, *sorted((ROOT / "docs").glob("*.md")))]
 TEXTS += [path.read_text("utf-8") for path in PAGES.rglob("*.md")]
@@ -21,7 +22,7 @@ TEXTS += [path.read_text("utf-8") for path in PAGES.rglob("*.md")]
 
 def test_the_pages_are_those_of_the_results() -> None:
     made = pages()
-    assert sorted(made) == ["README.md", *(f"tables/{path.name}" for path in SHOWN[1:-2])]
+    assert sorted(made) == ["README.md", *(f"tables/{path.name}" for path in TABLES)]
     assert [name for name, text in made.items() if (HERE / name).read_text("utf-8") != text] == []
 
 
@@ -34,7 +35,7 @@ def test_figures_in_documents_are_those_of_the_results(path: Path) -> None:
 
 def test_every_table_is_a_click_away_from_a_question() -> None:
     page = SHOWN[0].read_text("utf-8")
-    assert {path.name for path in SHOWN[1:-2]} == set(re.findall(r"\(tables/([\w.]+)\)", page))
+    assert {path.name for path in TABLES} == set(re.findall(r"\(tables/([\w.]+)\)", page))
 
 
 @pytest.mark.parametrize("path", PNGS, ids=lambda path: path.name)

@@ -75,6 +75,10 @@ def test_only_the_named_sets_and_policies_are_measured(monkeypatch: pytest.Monke
     assert results["groups"]["open sets"]["n_texts"] == 6
     assert sum(found["n_texts"] for found in results["languages"].values()) == 3
     assert list(results["sets"]["dev"]["tools"]) == ["identifiers"]
+    quality = json.loads(json.dumps(results), object_hook=run.of_quality)
+    assert set(results) - set(quality) == {"languages", "origins"}
+    own, same = (each["sets"]["dev"]["tools"]["identifiers"] for each in (results, quality))
+    assert own == same | {"ms": own["ms"]}
 
 
 def test_what_was_hidden_has_intervals_over_texts() -> None:
@@ -139,7 +143,10 @@ def test_a_peer_whose_environment_lacks_it_is_left_out(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("--peer other=python", "must be NAME=PYTHON of presidio, spacy, presidio-medium, datafog, scrubadub"),
+        (
+            "--peer other=python",
+            "must be NAME=PYTHON of presidio, spacy, presidio-medium, datafog, scrubadub",
+        ),
         ("--tab nowhere", "must be a folder with echr_test.json"),
     ],
 )

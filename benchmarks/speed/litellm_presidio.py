@@ -1,6 +1,6 @@
 """What LiteLLM's proxy with its Presidio guardrail adds to a coding agent's turns, beside ours.
 
-    python -m benchmarks.peers.litellm_presidio --litellm PYTHON --presidio PYTHON [--quick]
+    python -m benchmarks.speed.litellm_presidio --litellm PYTHON --presidio PYTHON [--quick]
 
 The session of `benchmarks.speed.session` goes to an API on this machine, directly and through each
 proxy, ours under `code`. Results of tools name an owner's address, and the API's answer repeats the
