@@ -19,6 +19,15 @@ from math import isnan, nan
 from typing import Any
 
 
+def plural(n: int, noun: str) -> str:
+    """Return a count with its noun, for messages.
+
+    >>> plural(1, "text"), plural(2, "text")
+    ('1 text', '2 texts')
+    """
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
 class SanitizerError(Exception):
     """Base of every error that this package raises on purpose.
 
@@ -74,7 +83,7 @@ class BudgetExceeded(PrivacyError):
     ) -> None:
         if not isnan(needed):
             first = _OTHERWISE.get(scope, "")
-            message += f": {first}raise the limit, or use a policy that draws nothing (deidentify)"
+            message += f": {first}raise the limit, or use a policy that spends nothing (deidentify)"
         super().__init__(message)
         self.needed, self.left, self.limit, self.scope = needed, left, limit, scope
 

@@ -14,7 +14,7 @@ from typing import Any
 LONGEST = 200
 """Characters of a text in a repr."""
 _LEFT = (
-    "leaves as you wrote it, because the request seems to need it: {} (who wants it hidden: policy "
+    "leaves as you wrote it, because the request seems to need it: {} (to hide it, take the policy "
     '"guarded", or ask = "hide" under [wire])'
 )
 VALUES = frozenset("DATE DATE_OF_BIRTH MONEY NUMBER".split())

@@ -38,7 +38,7 @@ from sanitizer.cli.options import (
     setting_options,
     store_options,
 )
-from sanitizer.errors import BudgetExceeded, SanitizerError
+from sanitizer.errors import BudgetExceeded, SanitizerError, plural
 
 if TYPE_CHECKING:
     from sanitizer.clients.chat import ChatConnection
@@ -63,22 +63,22 @@ PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 
 
 @command(
-    "run the proxy: the API's endpoints on this machine, and a page",
+    "run the proxy, with a page for the browser",
     "sanitizer serve --upstream https://api.openai.com/v1",
 )
 @option("--upstream", URL_HELP, "URL")
 @file_option(
-    "--config", "TOML file of tenants, upstreams, limits and storage, in place of --upstream", None
+    "--config", "TOML file of tenants, upstreams, limits and storage, instead of --upstream", None
 )
 @option("--host", "address to listen on (default 127.0.0.1)", default="127.0.0.1")
-@option("--port", "default 8787; 0 takes a free one", default=8787)
-@flag("--expose", "allow a host that other machines reach; needs --token-env")
+@option("--port", "port to listen on (default 8787; 0: any free port)", default=8787)
+@flag("--expose", "allow a --host that other machines can reach; needs --token-env or --config")
 @file_option("--certfile", "PEM certificate, to serve https", None)
-@file_option("--keyfile", "its key, if in another file", None)
-@file_option("--client-ca", "PEM authorities of client certificates (with --config)", None)
+@file_option("--keyfile", "key of the certificate, if in another file", None)
+@file_option("--client-ca", "PEM authorities for client certificates (with --config)", None)
 @option(
     "--workers",
-    "processes that serve the address; more than one need a shared store (--config)",
+    "number of processes; more than one needs [storage] in --config",
     "N",
     type=click.IntRange(1, 64),
     default=1,
@@ -86,22 +86,20 @@ PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 @setting_options
 @model_option
 @store_options
-@option("--key-env", "send the upstream the key in $NAME, not the client's", "NAME")
-@option("--token-env", "clients must send the token in $NAME", "NAME")
-@option("--allow-host", "another name of the proxy in Host headers", "NAME", multiple=True)
-@option("--allow-origin", "a web page that may use the proxy", "ORIGIN", multiple=True)
-@option("--max-body", "of a request (default 10000000)", "BYTES", default=10_000_000)
-@option(
-    "--max-connections", "requests at once (default 1000); twice as many open", "N", default=1000
-)
-@option("--timeout", "of silence (default 600)", "SECONDS", default=600.0)
-@option("--idle", "without a request end a conversation (default 72)", "HOURS", default=72.0)
-@flag("--no-page", "do not serve the page")
-@file_option("--ca", "PEM certificates to trust for the upstream, in place of the usual ones", None)
+@option("--key-env", "send the API the key in $NAME instead of the client's", "NAME")
+@option("--token-env", "require clients to send the token in $NAME", "NAME")
+@option("--allow-host", "accept this name, too, in Host headers", "NAME", multiple=True)
+@option("--allow-origin", "let web pages of this origin use the proxy", "ORIGIN", multiple=True)
+@option("--max-body", "size limit of a request (default 10000000)", "BYTES", default=10_000_000)
+@option("--max-connections", "most requests at the same time (default 1000)", "N", default=1000)
+@option("--timeout", "longest wait for data (default 600)", "SECONDS", default=600.0)
+@option("--idle", "end conversations that are idle for so long (default 72)", "HOURS", default=72.0)
+@flag("--no-page", "serve the API only, without the page")
+@file_option("--ca", "PEM certificates to trust for the API, instead of the system's", None)
 def serve(upstream: str | None, config: Path | None, workers: int, **options: Any) -> None:
-    """Run the proxy: the API's endpoints on this machine, and a page.
+    """Run the proxy: the API's endpoints on this machine, and a page for the browser.
 
-    The budget is that of all requests together; with --config, the file says whose is how much.
+    --budget is one limit for all requests together; with --config, the file sets limits.
     """
     check_libraries()
     if upstream is None and config is None:
@@ -109,14 +107,14 @@ def serve(upstream: str | None, config: Path | None, workers: int, **options: An
     if config is None:
         if workers > 1:
             raise ValueError(
-                "--workers needs --config with [storage]: each would have its own budget"
+                "--workers needs --config with [storage], or each would have its own budget"
             )
         _serve(upstream, options)
         return
     if upstream is not None:
-        raise ValueError("with --config, that file names the upstreams: leave out --upstream")
+        raise ValueError("--upstream cannot be used with --config: that file names the upstreams")
     if any(options[name] is not None for name in ("budget", "ledger", "vault")):
-        raise ValueError("with --config, that file says where budgets and originals are")
+        raise ValueError("--budget, --ledger and --vault cannot be used with --config")
     _serve_tenants(config, workers, options)
 
 
@@ -177,7 +175,7 @@ def _serve_tenants(config: Path, workers: int, options: dict[str, Any]) -> None:
 
         tenants = Tenants(config, settings, sanitizer_of)
         if workers > 1 and tenants.n_waiting is None:
-            raise ValueError("--workers needs [storage]: each would have its own budget")
+            raise ValueError("--workers needs [storage], or each would have its own budget")
         tenants.load()
         run(create_app(tenants, settings), listener, announce, tenants.reload, sock)
 
@@ -252,7 +250,7 @@ def run_workers(count: int, work: Callable[[Callable[[], object]], None]) -> Non
             pass_on(signal.SIGTERM, None)
             while running:
                 running.pop(os.wait()[0])
-            raise ValueError("a worker ended before it could serve; see its message")
+            raise ValueError("a worker stopped before it could serve; its message is above")
         if not ending:
             sleep(max(0.0, START_SECONDS - seconds))
         if not ending:
@@ -308,12 +306,12 @@ def conversation_key() -> bytes | None:
 
 
 @command(
-    "talk to an API through the filter, one message a line",
+    "chat with a model in the terminal, one message per line",
     "sanitizer chat --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY",
 )
 @setting_options
 @option("--upstream", URL_HELP, "URL", required=True)
-@option("--api-model", f"the API's model (default {MODEL})", "NAME", default=MODEL)
+@option("--api-model", f"model of the API (default {MODEL})", "NAME", default=MODEL)
 @option("--key-env", "send the API the key in $NAME", "NAME")
 @option(
     "--extractor",
@@ -325,7 +323,7 @@ def conversation_key() -> bytes | None:
 @conversation_option
 @flag("--reveal", "show the private words beside their replacements")
 def chat(upstream: str, api_model: str, key_env: str | None, reveal: bool, **options: Any) -> int:
-    """Talk to an API through the filter, one message a line.
+    """Chat with a model: each line is a message, which is sanitized before it is sent.
 
     The exit status is 1 if a message could not be sent or was not answered.
     """
@@ -390,9 +388,7 @@ class Chat:
                 del self._history[n_before:]
                 message = str(error)
                 if isinstance(error, BudgetExceeded):
-                    message += (
-                        "; nothing was sent, a message with fewer private words may still fit"
-                    )
+                    message += "; nothing was sent; a message with fewer private words may fit"
                 sys.stdout.flush()
                 click.echo(f"sanitizer: error: {safe(message)}", err=True)
         return n_failed
@@ -428,14 +424,13 @@ class Chat:
             return f"[no differential privacy: {record.reason}; {account}]"
         sure = "certified" if record.certified else f"NOT certified: {record.reason}"
         what = "private word" if record.detector == "none" else "drawn thing"
-        n = record.n_units
-        each = f"{n} {what}{'' if n == 1 else 's'} at epsilon {record.epsilon_per_unit:g}"
-        cost = f"[{each if n else 'nothing was drawn'}, {sure}; {account}]"
+        each = f"{plural(record.n_units, what)} at epsilon {record.epsilon_per_unit:g}"
+        cost = f"[{each if record.n_units else 'nothing was drawn'}, {sure}; {account}]"
         # What the figures mean is said once, not below each message.
         if record.neighboring_relation == self._explained:
             return cost
         self._explained = record.neighboring_relation
-        explained = f"[compared: {record.neighboring_relation}]"
+        explained = f"[neighbouring inputs: {record.neighboring_relation}]"
         return "\n".join([cost, *textwrap.wrap(explained, width(), subsequent_indent=" ")])
 
 

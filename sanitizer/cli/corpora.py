@@ -29,6 +29,7 @@ from sanitizer.cli.options import (
     setting_options,
     write,
 )
+from sanitizer.errors import plural
 
 if TYPE_CHECKING:
     from sanitizer.bulk.job import BulkJob
@@ -45,45 +46,45 @@ if TYPE_CHECKING:
 @click.argument("target", metavar="OUT", type=Path)
 @option(
     "--column columns",
-    "a column to sanitize, under a policy of its own, or each cell as one thing of a class such as "
-    "PERSON",
+    "column to sanitize; with =POLICY, under that policy; with =CLASS, each cell as one thing of "
+    "the class, such as PERSON",
     "NAME[=POLICY|CLASS]",
     multiple=True,
     required=True,
 )
-@option("--unit-column", "rows with the same value belong together", "NAME")
-@option("--id-column", "names each row (default: its place)", "NAME")
+@option("--unit-column", "treat rows with the same value here as one conversation", "NAME")
+@option("--id-column", "column that identifies each row (default: its position)", "NAME")
 @choice(
     "--refused",
-    "a row that policy or budget refuses ends the job (default), or is left empty",
+    "if the policy or the budget refuses a row: stop (default), or leave it empty",
     "stop empty",
     default="stop",
 )
 @setting_options
 @choice(
     "--engine",
-    "what spreads the rows (default: local processes)",
+    "what distributes the rows (default: local processes)",
     "local ray spark",
     default="local",
 )
-@option("--workers", "default: one for each core", "N", type=int)
+@option("--workers", "number of processes (default: one for each core)", "N", type=int)
 @option(
-    "--budget", "most epsilon of one unit; of one row without --unit-column", "EPSILON", type=float
+    "--budget", "epsilon limit for a row, or for a value of --unit-column", "EPSILON", type=float
 )
 @ledger_option
 @file_option(
     "--vault",
     "keep outputs, charges and originals of this job in this encrypted file (key in "
-    f"${VAULT_KEY}); made if it is not there",
+    f"${VAULT_KEY}); created if missing",
 )
-@flag("--drop-originals", "keep no originals once it is done; outputs and charges are in OUT.job")
-@file_option("--report", "write the report as JSON")
-@flag("--restore", "put the originals of a job back; needs --vault")
+@flag("--drop-originals", "delete the originals at the end; OUT.job keeps outputs and charges")
+@file_option("--report", "write a report to this file, as JSON")
+@flag("--restore", "put the originals of a job back, from IN to OUT; needs --vault")
 def bulk(source: Path, target: Path, report: Path | None, restore: bool, **options: Any) -> int:
     """Sanitize columns of IN, a file or a folder, into OUT.
 
-    Stopped, and run again with the same arguments, it goes on and pays for nothing twice. All other
-    columns leave as they are.
+    A job that was stopped continues when it is run again with the same arguments; nothing is
+    charged twice. All other columns are copied unchanged.
     """
     if find_spec("pyarrow") is None:
         raise ValueError('bulk needs pyarrow: pip install "dp-sanitizer[bulk]"')
@@ -94,7 +95,7 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
         if options["vault"] is None:
             raise ValueError("--restore needs --vault, the file of the job")
         n_rows = restore_files(options["vault"], source, target, tuple(options["columns"]))
-        write(f"{n_rows} rows restored")
+        write(f"{plural(n_rows, 'row')} restored")
         return 0
     n_cores, workers = os.cpu_count() or 1, options["workers"]
     job = _job(target, options, threads=max(1, n_cores // (workers or n_cores)))
@@ -105,9 +106,8 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
         )
     except KeyboardInterrupt:
         with JobStore(job.store) as store:
-            done = f"{store.n_done()} rows are done and kept in {job.store}"
-        said = f"sanitizer: interrupted; {done}: the same command goes on with the rest"
-        click.echo(said, err=True)
+            done = f"interrupted; {plural(store.n_done(), 'row')} done and kept in {job.store}"
+        click.echo(f"sanitizer: {done}; to continue, run the same command again", err=True)
         return INTERRUPTED
     if report is not None:
         report.write_text(json.dumps(found.as_dict(), indent=1) + "\n", "utf-8")
@@ -140,13 +140,13 @@ def _described(report: BulkReport, job: BulkJob) -> str:
     n_refused = sum(report.n_refused.values())
     unit = "row" if job.unit_column is None else f"value of {job.unit_column!r}"
     lines = [
-        f"{report.n_rows} rows in {report.n_files} files, {report.n_before} of them done before, "
-        f"{n_refused} refused and left empty",
-        f"{report.n_things} things with stand-ins, {report.n_drawn} of them drawn",
-        f"epsilon {report.epsilon_total:g} in all, at most {report.epsilon_max:g} for each "
+        f"{plural(report.n_rows, 'row')} in {plural(report.n_files, 'file')}, {report.n_before} "
+        f"done before, {n_refused} refused and left empty",
+        f"{plural(report.n_things, 'thing')} replaced, {report.n_drawn} of them drawn",
+        f"epsilon {report.epsilon_total:g} in total, at most {report.epsilon_max:g} for each "
         f"{unit} ({report.n_units} of them)",
-        f"columns that are not named left as they were; kept in {job.store}: outputs and charges, "
-        + ("and the originals, encrypted" if job.keep_originals else "no originals"),
+        f"other columns were copied unchanged; {job.store} keeps outputs and charges, "
+        + ("and the encrypted originals" if job.keep_originals else "no originals"),
     ]
     return "\n".join(lines)
 
@@ -158,29 +158,29 @@ def _described(report: BulkReport, job: BulkJob) -> str:
 @file_option("--references", "folder of .txt files, or a .jsonl file", "PATH", required=True)
 @option(
     "--field",
-    "the field of each JSON object that is the document; without it objects of several fields are "
-    "demonstrations",
+    "field of each JSON object that holds the document; without it, objects with several fields "
+    "are demonstrations",
 )
 @option(
     "--query",
-    "what to write; for demonstrations, the input, or a JSON object of fields",
+    "what to write; with demonstrations, their input, or a JSON object of fields",
     required=True,
 )
-@choice("--method", "default invisibleink", "invisibleink dps-mozo")
-@choice("--variant", "ours (default), or the paper's algorithm", "certified published")
-@option("--epsilon", "of one reference, in nats (default 10)", type=float)
-@option("--delta", "default 1e-6", type=float)
-@option("--max-tokens", "of one text (default 64)", type=int)
-@option("--temperature", "of invisibleink (default 0.8)", type=float)
-@option("--top-k", "how many tokens may come (default 50; dps-mozo 100)", type=int)
+@choice("--method", "how to write (default invisibleink)", "invisibleink dps-mozo")
+@choice("--variant", "with a proof (default), or as in the paper", "certified published")
+@option("--epsilon", "privacy loss for one reference, in nats (default 10)", type=float)
+@option("--delta", "probability that epsilon does not hold (default 1e-6)", type=float)
+@option("--max-tokens", "length limit of a text (default 64)", type=int)
+@option("--temperature", "sampling temperature of invisibleink (default 0.8)", type=float)
+@option("--top-k", "number of tokens to choose from (default 50; dps-mozo 100)", type=int)
 @option("--batch-size", "references read for one text (default 8; dps-mozo 4)", type=int)
 @option(
     "--n-queries",
-    "texts from these references that epsilon covers, this run's among them (default 1)",
+    "number of texts from these references that epsilon covers, with this run's (default 1)",
     type=int,
 )
-@option("--n-texts", "each from references of its own (default 1)", "N", default=1)
-@option("--template", "with {query} and {reference}, or a demonstration's fields")
+@option("--n-texts", "number of texts, each from other references (default 1)", "N", default=1)
+@option("--template", "prompt with {query} and {reference}, or the fields of demonstrations")
 @model_option
 @flag("--json as_json", "one JSON object per text")
 def synthesize(
@@ -210,7 +210,7 @@ def _references(path: Path, field: str | None) -> list[Reference]:
     """Return the text files of a folder in the order of their names, or the lines of a file."""
     if path.is_dir():
         if field is not None:
-            raise ValueError("--field belongs to a .jsonl file")
+            raise ValueError("--field works with a .jsonl file only")
         return [read_file(each) for each in sorted(path.glob("*.txt"))]
     lines = read_file(path).split("\n")
     return [_reference(line, i, field) for i, line in enumerate(lines, 1) if line.strip()]

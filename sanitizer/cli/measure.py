@@ -31,8 +31,8 @@ from sanitizer.cli.options import (
 
 _texts_options = together(
     click.argument("text", required=False),
-    file_option("-f --file", "texts like those to be sent"),
-    flag("--lines", "each line of the file is a text of its own"),
+    file_option("-f --file", "file of texts like those that you will send"),
+    flag("--lines", "treat each line of the file as a separate text"),
     json_option,
 )
 
@@ -43,14 +43,14 @@ def count(value: str) -> int | None:
 
 
 @command(
-    "exact epsilon of a setting, by enumerating all inputs",
+    "compute the exact epsilon of a setting",
     "sanitizer audit --epsilon 4",
     "sanitizer audit --variant published --inputs 500",
 )
 @measured_options
-@file_option("-f --file", "a text with private words; default an example")
-@option("--position", "which private word of the text, from 0", type=int)
-@option("--inputs", "all (default), or how many, evenly spaced", "N", type=count)
+@file_option("-f --file", "text with private words (default: an example)")
+@option("--position", "which private word of the text is audited, from 0", type=int)
+@option("--inputs", "number of inputs, evenly spaced, or all (default)", "N", type=count)
 @json_option
 def audit(
     file: Path | None, position: int | None, inputs: int | None, as_json: bool, **setting: Any
@@ -77,18 +77,18 @@ def _texts(text: str | None, file: Path | None, lines: bool) -> list[str]:
 
 
 @command(
-    "attack a setting on texts of yours before trusting it",
+    "attack a setting on your own texts before you trust it",
     'sanitizer attack "My father Peter has hepatitis."',
     "sanitizer attack -f prompts.txt --lines --epsilon 5",
     cls=TextCommand,
 )
 @measured_options
 @_texts_options
-@option("--trials", "draws of each text (default 100)", "N", default=100)
+@option("--trials", "number of draws for each text (default 100)", "N", default=100)
 def attack(
     text: str | None, file: Path | None, lines: bool, as_json: bool, trials: int, **setting: Any
 ) -> None:
-    """Attack a setting on TEXT, or on texts of a file, before trusting it."""
+    """Attack a setting on TEXT, or on the texts of a file, before you trust it."""
     from sanitizer.cli.display import attack_text
     from sanitizer.risk.attacks import run_attacks
 
@@ -106,10 +106,10 @@ def attack(
     cls=TextCommand,
 )
 @_texts_options
-@flag("--classes", "an epsilon for each class that guarded draws")
+@flag("--classes", "advise an epsilon for each class that guarded draws")
 @option(
     "--linked",
-    "with --classes: things of which one tells the others, 1 (default) or 2",
+    "with --classes: how many things reveal each other, 1 (default) or 2",
     "N",
     default=1,
 )
@@ -144,7 +144,7 @@ def advise(
 
 
 @command(
-    "measure what a policy hides of labelled texts, and what it changes beside",
+    "measure what a policy hides in labelled texts, and what else it changes",
     "sanitizer evaluate labelled.txt",
     "sanitizer evaluate --policy my.toml more.jsonl --json",
 )
@@ -152,11 +152,11 @@ def advise(
 @policy_option
 @json_option
 def evaluate(files: tuple[Path, ...], policy: str, as_json: bool) -> None:
-    """Measure what a policy hides of the labelled texts in FILEs, and what it changes beside.
+    """Measure what a policy hides in the labelled texts in FILEs, and what else it changes.
 
     A file marks private spans, as in "### 1 | en | chat", a new line, "Ask ⟦PERSON:Ida Lund⟧", or
-    has one {"text": ..., "spans": [[start, end, "PERSON"], ...]} in each line. Nothing leaves, also
-    not because a request needs it: what is found is measured.
+    has one {"text": ..., "spans": [[start, end, "PERSON"], ...]} in each line. Everything that is
+    found is hidden here, even if a request needs it.
     """
     from sanitizer.cli.display import evaluation_text
     from sanitizer.pipeline.sanitizer import Sanitizer

@@ -75,9 +75,9 @@ def _folder(context: click.Context, _: click.Parameter, path: Path | None) -> Pa
     if path is not None and not path.is_dir():
         # A name may be a text that was given to the wrong option.
         shown = is_file_name(str(path)) or path.exists()
-        fault = f"--model: {path} is no folder" if shown else "--model: no such folder"
+        fault = f"--model: {path} is not a folder" if shown else "--model: no such folder"
         has_other = any("--api-model" in each.opts for each in context.command.params)
-        raise ValueError(f"{fault}; the API's model is --api-model" if has_other else fault)
+        raise ValueError(f"{fault}; for the API's model, use --api-model" if has_other else fault)
     return path
 
 
@@ -89,43 +89,43 @@ policy_option = option(
 )
 words_policy_option = option(
     "--policy",
-    "one that draws words one by one: strict (default), words, or a .toml file",
+    "policy that draws word by word: strict (default), words, or a .toml file",
     "PRESET",
     default="strict",
 )
 model_option = file_option(
-    "--model", "another masked model on this machine", "FOLDER", callback=_folder
+    "--model", "use the masked language model in this folder", "FOLDER", callback=_folder
 )
 _mechanism_options = together(
-    choice("--mechanism", "default: cape, or as the policy file says", "cape dyntext"),
+    choice("--mechanism", "how words are drawn (default: by the policy, or cape)", "cape dyntext"),
     choice(
         "--variant",
-        "ours (default), or the paper's algorithm, for comparison",
+        "with a proof (default), or as in the paper, for comparison",
         "certified published",
     ),
-    option("--epsilon", "per private word, in nats (default: cape 5, dyntext 10)", type=float),
+    option("--epsilon", "privacy loss per draw, in nats (default: cape 5, dyntext 10)", type=float),
     choice(
-        "--backbone", "what scores the context: causal reads the left side (cape)", "masked causal"
+        "--backbone", "model that reads the context; causal: the left side (cape)", "masked causal"
     ),
     choice("--profile", "shape of the weights (cape)", "staircase geometric prior medoids"),
-    option("--steps n_steps", "groups of words drawn in turn (cape)", "N", type=int),
-    flag("--consistent", "one draw per distinct word"),
-    choice("--context", "what the model reads (cape)", "released original"),
+    option("--steps n_steps", "number of groups in which words are drawn (cape)", "N", type=int),
+    flag("--consistent", "draw once for each distinct word"),
+    choice("--context", "which other words the model reads (cape)", "released original"),
 )
 setting_options = together(policy_option, _mechanism_options)
 measured_options = together(words_policy_option, _mechanism_options, model_option)
 json_option = flag("--json as_json", "print JSON")
-ledger_option = file_option("--ledger", f"charge this ledger (key in ${LEDGER_KEY})")
+ledger_option = file_option("--ledger", f"file of budgets to charge (key in ${LEDGER_KEY})")
 vault_option = file_option(
     "--vault",
-    f"file that keeps the originals, encrypted (key in ${VAULT_KEY}); made if it is not there",
+    f"encrypted file for the originals (key in ${VAULT_KEY}); created if missing",
 )
 budget_option = option(
-    "--budget", "refuse what would spend more epsilon than this in all", "EPSILON", type=float
+    "--budget", "limit on the epsilon spent in total; more is refused", "EPSILON", type=float
 )
 store_options = together(vault_option, ledger_option, budget_option)
 conversation_option = option(
-    "--conversation", "name of the conversation, for ledger and vault", "NAME", default=""
+    "--conversation", "name of the conversation in ledger and vault", "NAME", default=""
 )
 _FILE_NAME = re.compile(
     r"(?!\S*@)[^\s\x00-\x1f\"'<>]{0,200}(?:[/\\][^\s\"'<>]{1,100}|\.[A-Za-z]\w{0,4})"
@@ -249,8 +249,7 @@ def secret(option: str, name: str | None) -> str | None:
             is not shown.
     """
     if name is not None and not os.environ.get(name):
-        told = "must name a variable of the environment that is set; the one given is not"
-        raise ValueError(f"{option} {told}")
+        raise ValueError(f"--{option} must name an environment variable that is set (not shown)")
     return None if name is None else os.environ[name]
 
 

@@ -186,10 +186,10 @@ def _one_of(names: Iterable[str]) -> str:
 
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Texts and files": (demo, sanitize, restore),
-    "APIs and the programs that use them": (run, serve, chat),
-    "What a setting gives away": (audit, attack, advise, evaluate),
+    "Programs and APIs": (run, serve, chat),
+    "Measure a setting": (audit, attack, advise, evaluate),
     "Corrections, budgets, models and kinds": (corrections, budget, models, kinds),
-    "Many rows, and private documents as examples": (bulk, synthesize),
+    "Tables, and synthetic texts": (bulk, synthesize),
 }
 """The commands by what they are for, in the order of the help."""
 
@@ -235,13 +235,13 @@ class Program(click.Group):
         "sanitizer demo",
         'sanitizer sanitize "My father Peter has hepatitis."',
         "sanitizer sanitize letter.docx --output out.docx",
-        "sanitizer run -- python my_script.py",
+        "sanitizer run -- claude",
     ),
 )
 @flag("--version", "Show the version and exit.")
 @click.pass_context
 def program(context: click.Context, version: bool) -> None:
-    """Make prompts private on this machine, before any API call."""
+    """Replace private words in prompts on this machine, before a language-model API sees them."""
     if version:
         from sanitizer import __version__
 

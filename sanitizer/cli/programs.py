@@ -57,11 +57,11 @@ class Program:
 
     Attributes:
         names: of its command and its packages.
-        said: how it is led, or why nothing of it can be covered.
-        apis: names of the APIs that are covered.
+        said: how it is pointed to the proxy, or why it cannot be protected.
+        apis: names of the APIs that are protected.
         arguments: come right after its name.
         variables: set for it.
-        elsewhere: variables that lead it to an API that is not covered, if set.
+        elsewhere: variables that point it to an API that is not protected, if set.
         policy: the preset that it runs under unless the user names another.
         public: phrases of its own texts that look private, and leave.
     """
@@ -82,7 +82,7 @@ APIS = tuple(KnownApi(**row) for row in _TABLES["apis"])
 OPENAI = APIS[0]
 PROGRAMS = tuple(Program(**row) for row in _TABLES["programs"])
 """Programs that read none of the variables, or not surely."""
-OTHER = Program((), "where it reads variables such as OPENAI_BASE_URL", [api.name for api in APIS])
+OTHER = Program((), "by $OPENAI_BASE_URL and others, if it reads them", [api.name for api in APIS])
 """All other programs."""
 HOSTS: Sequence[str] = _TABLES["hosts"]
 """Domains of known APIs, with all names below them, to which nothing passes unread."""
@@ -123,7 +123,7 @@ def own_urls(upstreams: Sequence[str]) -> dict[str, str]:
         name, is_named, url = each.rpartition("=")
         host = check_base_url("upstream", url)
         if is_named and name.lower() not in known:
-            raise ValueError(f"upstream must be a URL, or NAME=URL with one of {', '.join(known)}")
+            raise ValueError(f"upstream must be a URL or NAME=URL; names: {', '.join(known)}")
         api = known[name.lower()] if is_named else by_host.get(host, OPENAI)
         url = url.rstrip("/")
         # Their programs ask for a path that begins with "/v1" itself.
@@ -170,11 +170,11 @@ class Plan:
 
     @property
     def why_not(self) -> str:
-        """Why nothing can be covered; "" if something can."""
+        """Why the program cannot be protected; "" if it can."""
         if not self.program.apis:
-            return f"nothing of {self.program.names[0]} can be covered: {self.program.said}"
+            return f"{self.program.names[0]} cannot be protected: {self.program.said}"
         set_ = [name for name in self.program.elsewhere if self.outside.get(name, "0") not in OFF]
-        return f"{set_[0]} leads it to an API that the proxy does not serve" if set_ else ""
+        return f"{set_[0]} points it to an API that the proxy does not serve" if set_ else ""
 
     def command(self, url: str) -> list[str]:
         """Return the command with the program's own arguments, for a proxy at a URL."""
@@ -204,17 +204,17 @@ class Plan:
         return text
 
     def told(self, name: str, policy: str, sealed: bool, unprotected: bool) -> str:
-        """Return what is covered, and by which policy, for the user."""
+        """Return which requests are sanitized, and by which policy, for the user."""
         if self.why_not:
             return f"sanitizer: {self.why_not}: it runs UNPROTECTED"
         apis = ", ".join(api.name for api in self.upstreams if api.name in self.program.apis)
         lines = [
-            f"sanitizer: {name}: covered is what it asks of {apis}, {self.program.said}",
+            f"sanitizer: {name}: requests to {apis} are sanitized (proxy set {self.program.said})",
             f"sanitizer: policy {policy}",
         ]
         if unprotected:
-            lines.append("sanitizer: what it sends to these hosts by itself leaves UNPROTECTED")
+            lines.append("sanitizer: what it sends to these APIs directly leaves UNPROTECTED")
         else:
-            sure = "from its own network nothing else is reached" if sealed else "by HTTPS_PROXY"
+            sure = "its network reaches only the proxy" if sealed else "if it respects HTTPS_PROXY"
             lines.append(f"sanitizer: other connections to known APIs are refused ({sure})")
         return "\n".join(lines)

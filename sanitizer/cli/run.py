@@ -32,6 +32,7 @@ from sanitizer.cli.options import (
     store_options,
 )
 from sanitizer.cli.sealed import NOT_FOUND, NOT_RUNNABLE, Sealed
+from sanitizer.errors import plural
 
 if TYPE_CHECKING:
     from sanitizer.storage.table import Entries
@@ -41,30 +42,30 @@ MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 
 
 @command(
-    "run a program with the proxy between it and its API",
+    "run a program whose API requests go through the proxy",
     "sanitizer run -- python my_script.py",
-    "sanitizer run --policy identifiers -- claude",
+    "sanitizer run -- claude",
     "sanitizer run --upstream http://127.0.0.1:11434/v1 -- ./chat.sh",
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
 @option(
     "--upstream",
-    "base URL of an API; NAME=URL for one of anthropic, gemini, ollama and azure"
-    " (default: $OPENAI_BASE_URL and the like, or the vendor's)",
+    "base URL of the API, or NAME=URL for anthropic, gemini, ollama or azure"
+    " (default: from variables such as $OPENAI_BASE_URL, or the vendor's)",
     "URL",
     multiple=True,
 )
-@flag("--sealed", "run it in a network of its own, from which only the proxy is reached (Linux)")
+@flag("--sealed", "run it in a separate network that reaches only the proxy (Linux)")
 @flag(
     "--unprotected",
-    "run it even if nothing of it can be covered, and refuse no hosts of known APIs",
+    "run it even if it cannot be protected, and allow direct connections to known APIs",
 )
 @setting_options
 @model_option
 @store_options
-@flag("--reveal", "list at the end what left in place of what")
-@flag("--quiet", "say nothing at the start and at the end")
+@flag("--reveal", "list at the end what was replaced, with the originals")
+@flag("--quiet", "print nothing at the start and at the end")
 def run(
     words: tuple[str, ...],
     upstream: tuple[str, ...],
@@ -77,17 +78,17 @@ def run(
     quiet: bool,
     **setting: Any,
 ) -> int:
-    """Run COMMAND with the proxy between it and its API; return its exit status.
+    """Run COMMAND so that its API requests go through the proxy; return its exit status.
 
-    The proxy takes a free port of this machine and serves the APIs of OpenAI, Anthropic, Gemini and
-    Ollama at once. The command finds it by variables such as OPENAI_BASE_URL, known programs also
-    by flags. Connections to hosts of known APIs are refused otherwise, for all programs that mind
-    HTTPS_PROXY; with --sealed, for all.
+    The proxy listens on a free port of this machine, for the APIs of OpenAI, Anthropic, Gemini,
+    Ollama and Azure. COMMAND finds it by variables such as OPENAI_BASE_URL, known programs also by
+    options. Direct connections to known APIs are refused if COMMAND respects HTTPS_PROXY; with
+    --sealed, always. Known coding agents run under the policy code unless --policy is given.
     """
     if not words:
-        raise ValueError("say what to run: sanitizer run -- COMMAND")
+        raise ValueError("a command is required: sanitizer run -- COMMAND")
     if sealed and unprotected:
-        raise ValueError("--sealed lets nothing leave unprotected: leave out --unprotected")
+        raise ValueError("--sealed and --unprotected cannot be used together")
     check_libraries()
     from sanitizer.cli.programs import LOGINS, OPENAI, Plan, own_urls
     from sanitizer.proxy.access import ProxySettings
@@ -96,7 +97,7 @@ def run(
 
     plan = Plan.of(words, os.environ, own_urls(upstream))
     if plan.why_not and not unprotected:
-        raise ValueError(f"{plan.why_not}; to run it all the same: --unprotected")
+        raise ValueError(f"{plan.why_not}; to run it anyway, add --unprotected")
     if not _is_there(words[0]):
         click.echo(f"sanitizer run: error: {_named(words)} was not found", err=True)
         return NOT_FOUND
@@ -135,7 +136,7 @@ def run(
     if not (quiet or not_started):
         click.echo(seen.summary(watched, sanitizer.spent), err=True)
         for domain, n in gate.n_refused.items():
-            refused = f"{_counted(n, 'connection')} to {domain} refused, nothing was sent"
+            refused = f"{plural(n, 'connection')} to {domain} refused, nothing was sent"
             click.echo(f"sanitizer: {refused}", err=True)
     if reveal:
         from sanitizer.cli.display import safe
@@ -270,7 +271,7 @@ class Traffic:
         """Return what left and what came back in two lines, without text of either."""
         refused = self.n_requests - self.n_answered
         lines = [
-            f"sanitizer: {_counted(self.n_requests, 'request')}, "
+            f"sanitizer: {plural(self.n_requests, 'request')}, "
             f"{self.n_answered} answered" + (f", {refused} refused or failed" if refused else "")
         ]
         if not self.n_requests:
@@ -279,15 +280,11 @@ class Traffic:
         n = len(vault.originals_of())
         kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(vault.kinds.values()).most_common())
         lines.append(
-            f"sanitizer: {_counted(n, 'private thing')} left as stand-ins"
+            f"sanitizer: {plural(n, 'private thing')} replaced"
             + (f" ({kinds})" if kinds else "")
-            + f", {len(self.came_back)} came back in answers; epsilon {spent:g} charged in all"
+            + f", {len(self.came_back)} restored in answers; epsilon {spent:g} charged in total"
         )
         return "\n".join(lines)
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _within(original: str, text: str) -> bool:

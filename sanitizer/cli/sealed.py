@@ -53,8 +53,8 @@ class Sealed:
             self._channel.close()
             self.process.wait()
             raise ValueError(
-                "--sealed: this kernel lets this user make no network of its own"
-                f" ({said.decode() or 'it failed'}); without --sealed, programs that mind no"
+                "--sealed: this system does not let this user make a separate network"
+                f" ({said.decode() or 'it failed'}); without --sealed, programs that ignore"
                 " HTTPS_PROXY can reach any host"
             )
         self.sockets = [socket.socket(fileno=number) for number in numbers]

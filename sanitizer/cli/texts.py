@@ -41,7 +41,7 @@ from sanitizer.cli.options import (
     together,
     write,
 )
-from sanitizer.errors import PolicyError, SanitizerError, VaultError
+from sanitizer.errors import PolicyError, SanitizerError, VaultError, plural
 
 if TYPE_CHECKING:
     from sanitizer.documents.files import Document
@@ -56,7 +56,7 @@ _input_options = together(
     click.argument("arguments", metavar="[TEXT | FILE...]", nargs=-1),
     file_option("-f --file files", "read this UTF-8 file", multiple=True),
     file_option(
-        "-o --output", "write here, in the format of the input; of several files: a folder", "PATH"
+        "-o --output", "write here, in the format of the input; for several files, a folder", "PATH"
     ),
 )
 
@@ -103,11 +103,11 @@ def sources(
             raise ValueError("--output must not be the input itself")
         if each.document is not None and place.suffix.lower() != each.document.suffix:
             name = place.name if is_file_name(place.name) else "--output"
-            told = f"must end in {each.document.suffix}, the format that is written"
+            told = f"must end in {each.document.suffix}, the format of the input"
             raise ValueError(f"{name}: {told}")
         found.append(each._replace(place=place))
     if len({each.place for each in found}) < len(found):
-        raise ValueError("several files have one name; write them one by one")
+        raise ValueError("several files have the same name; write them one by one")
     return found
 
 
@@ -136,7 +136,7 @@ def _read_all(
         raise ValueError("several arguments (put the text in quotes: it is one argument)")
     text = arguments[0] if arguments else None
     if text is not None and os.sep in text and os.path.isdir(text):
-        raise ValueError("the argument is a folder: name files in it")
+        raise ValueError("the argument is a folder; name the files in it")
     if text is not None and is_file_name(text):
         if must_exist or is_document(Path(text)):
             raise ValueError(f"{text}: no such file")
@@ -160,7 +160,7 @@ def _read(path: Path, images: bool) -> Source:
 
 
 @command(
-    "replace the private words of a text or of files",
+    "replace the private words in a text or in files",
     'sanitizer sanitize "My father Peter has hepatitis."',
     "sanitizer sanitize letter.docx --output out.docx --vault my.vault",
     "sanitizer sanitize --lines --json -f prompts.txt",
@@ -170,14 +170,14 @@ def _read(path: Path, images: bool) -> Source:
 @_input_options
 @store_options
 @conversation_option
-@flag("--lines", "each line of the input is a text of its own")
+@flag("--lines", "treat each line of the input as a separate text")
 @json_option
 @flag("--reveal", "show the private words beside their replacements")
-@flag("--explain", "say what found each private thing")
-@flag("--record", "say in full what was done, and what is not protected")
+@flag("--explain", "show what found each private thing")
+@flag("--record", "print in full what was done, and what is not protected")
 @option(
     "--keep",
-    "let PHRASE leave as it is, written just like this; may be repeated",
+    "do not replace PHRASE, written exactly like this; may be repeated",
     "PHRASE",
     multiple=True,
 )
@@ -195,7 +195,7 @@ def sanitize(
     keep: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Replace the private words of TEXT or of files; - or nothing reads standard input.
+    """Replace the private words in TEXT or files; without either, or with -, in standard input.
 
     Word, Excel, PowerPoint, mail (.eml) and PDF files need the extra "documents". With --output
     they are written in their own format (PDF: as text); restore brings the originals back.
@@ -317,7 +317,7 @@ def _stop_asked() -> Iterator[threading.Event]:
             raise KeyboardInterrupt
         asked.set()
         if sys.stderr.isatty():
-            sys.stderr.write("\nending after what is paid for; Ctrl-C again ends at once\n")
+            sys.stderr.write("\nstopping after what is charged; Ctrl-C again stops at once\n")
 
     kept = signal.signal(signal.SIGINT, on_interrupt)
     try:
@@ -373,8 +373,8 @@ def _check_lengths(inputs: Sequence[Source], lines: bool, most: int) -> None:
     for each in inputs:
         longest = max(map(len, texts_of(each.text, lines)))
         if longest > most:
-            told = f"{longest:,} characters, at most {most:,} can be one text: split it"
-            way = "" if lines else ", or use --lines (each line a text of its own)"
+            told = f"{longest:,} characters, but a text may have {most:,} at most: split it"
+            way = "" if lines else ", or use --lines (each line is a separate text)"
             raise ValueError(f"{each.path or 'the text'} has {told}{way}")
 
 
@@ -410,9 +410,8 @@ def _warn(results: Sequence[SanitizedText], sanitizer: Sanitizer) -> None:
     If the API is to be told to write formulas, no hint has to offer them.
     """
     if n_facts := sum(len(result.warnings) for result in results):
-        what = "phrase seems to tell" if n_facts == 1 else "phrases seem to tell"
-        message = f"{n_facts} {what} a sensitive fact in everyday words, which stay (--json: where)"
-        click.echo(f"sanitizer: warning: {message}", err=True)
+        told = "may reveal a sensitive fact in everyday words, which are not hidden (--json: where)"
+        click.echo(f"sanitizer: warning: {plural(n_facts, 'phrase')} {told}", err=True)
     hints = dict.fromkeys(hint for result in results for hint in result.hints)
     offers = [hint for hint in hints if "write formulas" in hint]
     instruction = sanitizer.inner.answers.instruction(results)
@@ -420,7 +419,7 @@ def _warn(results: Sequence[SanitizedText], sanitizer: Sanitizer) -> None:
         if not (instruction and hint in offers):
             click.echo(f"sanitizer: hint: {hint}", err=True)
     if instruction and (offers or sanitizer.policy.wire.formulas is True):
-        click.echo(f"sanitizer: send this along:\n{instruction}", err=True)
+        click.echo(f"sanitizer: add this to your message:\n{instruction}", err=True)
 
 
 # ---- restore ----
@@ -444,7 +443,7 @@ def restore(
     conversation: str,
     vault: Path,
 ) -> None:
-    """Put the originals back into the answer TEXT or files; - or nothing reads standard input."""
+    """Put the originals back into an answer: TEXT, files, or, without either, standard input."""
     from sanitizer.answers.restorer import Restorer
     from sanitizer.cli.display import told
     from sanitizer.documents.files import edits_between
@@ -468,7 +467,7 @@ def restore(
             else:
                 each.place.write_bytes(text.encode("utf-8", "surrogatepass"))
         if each.place is not None:
-            click.echo(f"{each.place}: written, with the originals in it", err=True)
+            click.echo(f"{each.place}: written, with the originals put back", err=True)
         notes |= dict.fromkeys(told({value: originals[value] for value in originals.drawn}))
         _decide(each.text, opened, name)
     for note in notes:
@@ -486,11 +485,11 @@ def _decide(answer: str, vault: Vault, conversation: str) -> None:
     if not needs:
         return
     kinds = ", ".join(dict.fromkeys(need.kind for need in needs))
-    click.echo(f"sanitizer: the answer asks for what is hidden: {kinds}", err=True)
+    click.echo(f"sanitizer: the answer asks for hidden values: {kinds}", err=True)
     chosen = [
         need.placeholder
         for need in needs
-        if sys.stdin.isatty() and click.confirm(f"Let {need.original!r} leave?", err=True)
+        if sys.stdin.isatty() and click.confirm(f"Reveal {need.original!r} to the API?", err=True)
     ]
     with vault.edit(conversation) as table:
         decide(table, answer, needs, chosen, Policy.preset("balanced"))
@@ -507,7 +506,7 @@ EXAMPLE = (
 
 
 @command(
-    "show the way in and the way back, without an API",
+    "show a text on its way to an API and back, without one",
     "sanitizer demo",
     'sanitizer demo "Call Anna at +44 20 7946 0958."',
     cls=TextCommand,
@@ -515,9 +514,9 @@ EXAMPLE = (
 @click.argument("text", required=False)
 @setting_options
 def demo(text: str | None, **setting: Any) -> None:
-    """Show the way in and the way back of an example, or of TEXT, without an API.
+    """Show an example, or TEXT, on its way to an API and back.
 
-    Nothing leaves the machine: the answer that comes back is what left, word for word.
+    Nothing leaves this machine: in place of an API's answer, the sanitized text is repeated.
     """
     from sanitizer.cli.display import marked, width
 

@@ -177,7 +177,7 @@ def _in_table(text: str, columns: Sequence[str]) -> Iterator[str]:
     last = next((i for i, name in enumerate(heads) if name in LAST and not columns), None)
     pair = [first, last] if first is not None and last is not None else []
     if (not taken and not pair) or set(columns) - set(heads):
-        raise ValueError("the table has no such column; name its heads with --column")
+        raise ValueError("the table has no such column; name its headers with --column")
     for row in rows:
         cells = dict(enumerate(row))
         yield from (cells.get(i, "") for i in taken)

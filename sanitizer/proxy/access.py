@@ -89,7 +89,7 @@ class ProxySettings:
         for url in (self.upstream, *(url for _, url in self.mounts)):
             check_base_url("upstream", url)
             if endpoint_of(urlsplit(url).path.rstrip("/")) != "other":
-                told = "which ends before the endpoint, as in https://api.openai.com/v1"
+                told = "without an endpoint, as in https://api.openai.com/v1"
                 raise ValueError(f"upstream must be the base URL, {told}")
         for name in ("key", "token"):
             value = getattr(self, name)
@@ -155,11 +155,11 @@ class AccessCheck:
             return
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._any_host and _without_port(host) not in self._hosts:
-            told = "this Host is not one of the proxy's own names (--allow-host)"
+            told = "the Host header holds a name that this proxy does not have (--allow-host)"
             raise RequestRefused(told, "host", 403)
         known = {f"{scope['scheme']}://{host}", *self._origins}
         if _from_another_site(headers) if origin is None else origin not in known:
-            told = "web pages of other origins may not ask (--allow-origin)"
+            told = "web pages of this origin may not use the proxy (--allow-origin)"
             raise RequestRefused(told, "origin", 403)
         if self._token:
             self._check_token(self._token, scope["path"], headers)

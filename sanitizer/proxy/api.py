@@ -127,7 +127,7 @@ class Failure:
             return cls(error.status, str(error), "upstream", retry=True)
         if isinstance(error, HTTPException):
             missing = error.status_code == 404
-            what = "no such page" if missing else "this method does not fit this address"
+            what = "no such page" if missing else "this method is not allowed here"
             return cls(error.status_code, what, "page")
         code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), "internal")
         if isinstance(error, _REFUSALS):
@@ -135,7 +135,7 @@ class Failure:
         if isinstance(error, SanitizerError) and error.retry_after is not None:
             told = f"the proxy's storage does not answer ({code}); nothing was sent, try again"
             return cls(503, told, code, True, error.retry_after)
-        return cls(500, f"the proxy failed ({code}); its log says how", code)
+        return cls(500, f"the proxy failed ({code}); see its log", code)
 
     def document(self, endpoint: str = "other") -> dict[str, Any]:
         """Return the body of the answer, in the shape of the endpoint's API."""
@@ -335,13 +335,13 @@ class Api:
             if is_preview := raw_path.startswith(f"{PREVIEW}/"):
                 raw_path = raw_path.removeprefix(PREVIEW)
             elif raw_path.lower().startswith("/sanitizer/"):  # misspelled, it must not be sent
-                raise RequestRefused(f"only {PREVIEW} is here", "endpoint", 404)
+                raise RequestRefused(f"of these paths, only {PREVIEW} exists", "endpoint", 404)
             caller = self.callers.caller(headers, certificate, raw_path)
             scope["state"]["who"] = who = caller.who
             self.under_way[caller.holder.owner] += 1
             most = max(1, int(SHARE * self.settings.max_connections))
             if self.under_way[caller.holder.owner] > most:
-                told = "more requests of one tenant or key are under way than its share"
+                told = "too many requests of this tenant or key at the same time"
                 raise RequestRefused(told, "busy", 429)
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
             body = await read_body(receive, headers, self.settings)
@@ -417,7 +417,7 @@ class Api:
         content_type, needs = begun.content_type, ""
         if begun.status >= 300 and "json" not in content_type:
             # An error page of something before the API, whose text no client could read.
-            message = f"the upstream answered with status {begun.status} and no JSON"
+            message = f"the upstream answered with status {begun.status} and without JSON"
             failure = Failure(begun.status, message, "upstream")
             restored = json.dumps(failure.document(call.endpoint)).encode()
             content_type = "application/json"

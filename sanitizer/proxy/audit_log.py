@@ -109,7 +109,7 @@ class AuditLog:
         try:
             self._put(entry)
         except VaultError as error:
-            failed = AuditError("the audit log cannot be written: the database fails")
+            failed = AuditError("the audit log cannot be written: the database failed")
             failed.retry_after, failed.is_repeated = error.retry_after, error.is_repeated
             raise failed from None
         except (OSError, ValueError) as error:

@@ -128,7 +128,7 @@ class Configuration:
             return _configuration(top)
         except tomllib.TOMLDecodeError as error:
             where = re.search(r"\(at line \d+, column \d+\)", str(error))
-            raise PolicyError(f"{path}: no TOML {where[0] if where else ''}".rstrip()) from None
+            raise PolicyError(f"{path}: bad TOML {where[0] if where else ''}".rstrip()) from None
 
 
 class _Table:
@@ -161,12 +161,12 @@ class _Table:
 
     def tables(self, key: str) -> dict[str, _Table]:
         found: dict[str, Any] = self.take(key, dict) or {}
-        self._all(key, found.values(), dict, "must hold tables")
+        self._all(key, found.values(), dict, f"must contain tables, as [{key}.NAME]")
         return {name: self.inner(f"{key}.{name}", each) for name, each in found.items()}
 
     def listed(self, key: str) -> list[_Table]:
         """Return an array of tables."""
-        found = self._all(key, self.take(key, list) or [], dict, f"must be written [[{key}]]")
+        found = self._all(key, self.take(key, list) or [], dict, f"must be tables, as [[{key}]]")
         return [self.inner(f"{key}[{i}]", each) for i, each in enumerate(found, 1)]
 
     def _all(self, key: str, found: Iterable[Any], kind: type[Value], told: str) -> list[Value]:
@@ -233,17 +233,17 @@ def _check_distinct(top: _Table, tenants: tuple[Tenant, ...]) -> None:
         for tenant in tenants:
             values = {tenant.name} if what == "name" else getattr(tenant, what)
             if seen & values:
-                raise top.wrong("tenants", f"of two have the same {what}: see {tenant.name}")
+                raise top.wrong("tenants", f"must not have the same {what}: see {tenant.name}")
             seen |= values
 
 
 def _upstream(table: _Table) -> UpstreamPlace:
     url, ca = table.need("url", str), table.take("ca", str)
-    with table.naming("url", "is no base URL"):
+    with table.naming("url", "is not a base URL"):
         check_base_url("url", url)
     headers = [name.lower() for name in table.names("headers")]
     if not all(_HEADER.fullmatch(name) and name not in _NEVER_PASSED for name in headers):
-        raise table.wrong("headers", "must be names of headers that may pass")
+        raise table.wrong("headers", "must be names of headers that may be passed on")
     authorities = None if ca is None else table.folder / ca
     key, passed = table.secret("key"), frozenset({*TRACES, *headers})
     table.end()
@@ -257,7 +257,7 @@ def _tenant(table: _Table, upstreams: Mapping[str, UpstreamPlace]) -> Tenant:
     table = _Table(table.rest(), f"{table.where} ({name})", table.folder)
     asked = tuple(table.names("upstreams")) or tuple(upstreams)[:1]
     if unknown := [each for each in asked if each not in upstreams]:
-        raise table.wrong("upstreams", f"names one that is not there: {unknown[0]!r}")
+        raise table.wrong("upstreams", f"names an unknown upstream: {unknown[0]!r}")
     tenant = Tenant(
         name,
         frozenset(_key_digest(table, each) for each in table.names("keys")),
@@ -272,7 +272,7 @@ def _tenant(table: _Table, upstreams: Mapping[str, UpstreamPlace]) -> Tenant:
     if not tenant.keys and not tenant.certificates:
         raise table.wrong("keys", "or certificates must name at least one")
     if tenant.budget is not None and tenant.scopes[0].kind == "day":
-        raise table.wrong("budget", "belongs to the first scope, which must not be the day")
+        raise table.wrong("budget", "limits the first scope, which must not be day")
     return tenant
 
 
@@ -354,10 +354,10 @@ def _audit(table: _Table) -> tuple[str, str]:
     to, otlp = table.take("to", str) or "", table.take("otlp", str) or ""
     table.end()
     if otlp:
-        with table.naming("otlp", "is no URL"):
+        with table.naming("otlp", "is not a URL"):
             check_base_url("otlp", otlp)
         if not to:
-            raise table.wrong("otlp", "is a copy of the log: `to` must say where that is")
+            raise table.wrong("otlp", "needs `to`: it sends a copy of the log that `to` names")
     if to.startswith("file:"):
         return f"file:{table.folder / to.removeprefix('file:')}", otlp
     if to not in ("", "stdout", "database"):

@@ -87,8 +87,8 @@ class Gate:
             parts = urlsplit(f"//{target}" if tunnels else target)
             if (domain := self.refusal(parts.hostname or "")) is not None:
                 self.n_refused[domain] += 1
-                told = f"sanitizer run refuses connections to {domain}: what is sent to a known API"
-                told += " passes through the proxy of `run`, or does not leave"
+                told = f"sanitizer run refuses connections to {domain}: "
+                told += "requests to known APIs must go through its proxy"
                 writer.write(_answer("403 Forbidden", told))
                 return
             try:

@@ -114,7 +114,7 @@ class Carry:
         except (ValueError, TypeError, RecursionError):
             held = before = in_json = None
         if not (isinstance(held, str) and isinstance(before, str) and isinstance(in_json, bool)):
-            raise RequestRefused("carry must be what this endpoint returned before", "field")
+            raise RequestRefused("carry must be what this endpoint returned last", "field")
         return cls(held, before, in_json)
 
     def write(self) -> str:
@@ -201,7 +201,7 @@ class GuardApi:
         held = given.get(part) if part else None
         document = held.get("json") if isinstance(held, dict) else None
         if not isinstance(document, dict):
-            raise RequestRefused("eventType and its JSON must be those of a webhook", "field")
+            raise RequestRefused("eventType must be a hook of Portkey's, with its JSON", "field")
         if part == "response":
             restorer = sanitizer.inner.answers.restorer()
             changed = _everywhere(document, lambda text: rehydrated(restorer, text))
@@ -222,7 +222,7 @@ def _texts(given: Json) -> list[str]:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise RequestRefused("texts must be a list of strings", "field")
     if len(texts) > MAX_TEXTS:
-        raise RequestRefused(f"texts may be at most {MAX_TEXTS}", "size", 413)
+        raise RequestRefused(f"texts must be at most {MAX_TEXTS}", "size", 413)
     return texts
 
 

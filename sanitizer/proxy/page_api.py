@@ -409,7 +409,7 @@ class PageApi:
         is sent again: it and what follows it are forgotten once it is answered.
         """
         conversation, wish, given = await self._wish(request)
-        _require(bool(wish.model), "name a model")
+        _require(bool(wish.model), "model must be given")
         api, own = self._chat_api(given), self._of(conversation)
         turn = given.get("turn", len(own.turns))
         fits = type(turn) is int and 0 <= turn <= len(own.turns)
@@ -470,9 +470,9 @@ class PageApi:
         _require(treatment in known, f"treatment must be one of {', '.join(known)}")
         (phrase,) = _phrases({"phrase": [given.get("phrase")]}, "phrase")
         has_letter = any(map(str.isalpha, phrase))
-        _require(treatment != "keep" or has_letter, "a phrase to keep must hold a letter")
+        _require(treatment != "keep" or has_letter, "a phrase to keep must contain a letter")
         if (memories := self._sanitizers.corrections) is None:
-            raise RequestRefused("this proxy has no memory of corrections", "field")
+            raise RequestRefused("this proxy has no file of corrections", "field")
         own = memories.own
 
         def change() -> Json:

@@ -115,7 +115,7 @@ class Listener:
             return
         if not self.exposed:
             told = f"host {self.host} can be reached from other machines"
-            raise ValueError(f"{told}; if you mean it, add --expose")
+            raise ValueError(f"{told}; to allow this, add --expose")
         if token is None and not has_tenants:
             raise ValueError("--expose needs a token (--token-env NAME)")
 
@@ -478,7 +478,7 @@ class ErrorLayer:
         headers = scope["state"]["headers"]
         is_probe = scope["path"] in FREE_PATHS or scope["path"] == METRICS
         if (self.metrics.enter() > self.most or scope["state"].get("spare")) and not is_probe:
-            raise RequestRefused(f"more than {self.most} requests are under way", "busy", 429)
+            raise RequestRefused(f"the proxy is busy with {self.most} other requests", "busy", 429)
         if self.access.is_preflight(scope, headers):
             await answer(reply, 200, b"", [])
             return

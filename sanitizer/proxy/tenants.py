@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from sanitizer.corrections.lists import Memories, memories_of
-from sanitizer.errors import PolicyError, RequestRefused, VaultError
+from sanitizer.errors import PolicyError, RequestRefused, VaultError, plural
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS, TOKEN, ProxySettings
 from sanitizer.proxy.audit_log import AuditLog, Collector
@@ -70,7 +70,7 @@ class Anyone:
         for mount, upstream in self._upstreams.items():
             if path.startswith(f"{mount}/"):
                 return Caller(self._who, holder, upstream, self._conversations, mount)
-        raise RequestRefused("no API is served below this path", "endpoint", 404)
+        raise RequestRefused("no API is served at this path", "endpoint", 404)
 
     def ready(self) -> None:
         """Do nothing: a vault or a ledger in files is ready once it is open."""
@@ -158,7 +158,7 @@ class Tenants:
         tenant = served.tenant
         chosen = headers.get(UPSTREAM, tenant.upstreams[0])
         if chosen not in tenant.upstreams:
-            raise RequestRefused(f"{UPSTREAM} must name one that you may ask", "upstream")
+            raise RequestRefused(f"{UPSTREAM} must name an upstream of your tenant", "upstream")
         shown = " ".join(map(digest_of, _keys(headers))) or str(certificate)
         holder = Holder(tenant.name, shown, conversation_in(headers))
         who = {"tenant": tenant.name, "policy": tenant.policy.name, "upstream": chosen}
@@ -178,7 +178,7 @@ class Tenants:
             configuration = Configuration.load(self._path)
             audit_to = (configuration.audit, configuration.otlp)
             if (configuration.storage, audit_to) != (self._place, self._audit_to):
-                raise PolicyError(f"{self._path}: storage and audit change at a restart only")
+                raise PolicyError(f"{self._path}: to change storage or audit, restart the proxy")
             served = self._all(configuration)
             self.audit.reopen()
         except Exception as error:
@@ -188,7 +188,7 @@ class Tenants:
         changed = {name for name in self._served if self._served[name] is not served.get(name)}
         self._served = served
         self._kept.drop(lambda conversation: conversation.rpartition("/")[2] in changed)
-        log.warning("the configuration was reloaded: %d tenants", len(served))
+        log.warning("the configuration was reloaded: %s", plural(len(served), "tenant"))
 
     async def close(self) -> None:
         """Close connections and files."""
@@ -210,7 +210,7 @@ class Tenants:
                 return served
             if not digests and certificate in tenant.certificates:
                 return served
-        raise RequestRefused("the API key is missing or not one of the proxy's", "key", 401)
+        raise RequestRefused("the API key is missing or belongs to no tenant", "key", 401)
 
     def _all(self, configuration: Configuration) -> dict[str, _Served]:
         """Return the tenants of a configuration; those that did not change stay as they are."""

@@ -117,7 +117,7 @@ class UpstreamAnswer:
         try:
             return await self.response.content.readany()
         except (aiohttp.ClientError, OSError):
-            raise UpstreamError("the upstream broke off its answer") from None
+            raise UpstreamError("the upstream ended its answer too early") from None
 
     async def whole(self) -> bytes:
         """Return the body, read to its end.
@@ -202,11 +202,11 @@ class Upstream:
                     proxy=self._proxy,
                 )
         except aiohttp.ServerTimeoutError:
-            raise UpstreamError("the upstream cannot be reached in time", 504) from None
+            raise UpstreamError("the upstream could not be reached in time", 504) from None
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
         except (aiohttp.ClientError, OSError):
-            raise UpstreamError("the upstream cannot be reached, or does not speak HTTP") from None
+            raise UpstreamError("the upstream could not be reached, or is no HTTP server") from None
         kind, raw = response.headers.get("content-type", ""), [*response.raw_headers]
         answer = UpstreamAnswer(response.status, kind, raw, response, self._seconds)
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -288,7 +288,7 @@ class ChatApi:
             said = found["choices"][0]["message"]["content"]
         except (KeyError, IndexError, TypeError):
             said = None
-        return (said, "") if isinstance(said, str) else ("", "the API answered with no text")
+        return (said, "") if isinstance(said, str) else ("", "the API answered without text")
 
     async def _ask(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         """Return (status, parsed body; None if it is no JSON)."""

@@ -109,7 +109,7 @@ class Turns:
             with self._lock:
                 if self._count(job):
                     told = f"{job.seconds:.0f} s so far, {done} of {total} tokens of this text"
-                    _LOG.warning("a request of %d KB is read: %s", job.size // 1000, told)
+                    _LOG.warning("still reading a request of %d KB: %s", job.size // 1000, told)
                 due, least, again = self._due(job.is_extra), self._least(), None
                 is_late = due and self._level(due, least) < self._level(job, least)
                 if is_late and self._n_paused < MAX_PAUSED:

@@ -164,7 +164,7 @@ def test_a_worker_is_killed_and_each_row_is_there_once_with_exact_sums(
 def interrupted(process: subprocess.Popen[bytes]) -> int:
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=60)[1].decode()
-    assert "the same command goes on" in said
+    assert "run the same command again" in said
     return process.returncode
 
 
@@ -184,7 +184,7 @@ def test_ctrl_c_ends_workers_at_once_and_in_one_line(tmp_path: Path, seconds: fl
     assert time.monotonic() - begin < 10.0  # STOP_SECONDS, on a busy machine
     assert process.returncode == 130
     assert said.count("\n") == 1, said
-    assert "the same command goes on" in said
+    assert "run the same command again" in said
 
 
 def killed(process: subprocess.Popen[bytes]) -> int:

@@ -74,7 +74,7 @@ def test_the_record_says_what_it_is_worth(
 ) -> None:
     shown = talk(capsys, server, "My Zorblaxian has it")
     assert "[1 private word at epsilon 5, certified; charged 5, spent 5]" in shown
-    assert "[compared: replace-one" in shown
+    assert "[neighbouring inputs: replace-one" in shown
     assert "no differential privacy" in talk(capsys, server, "Hello", policy="identifiers")
     drawn = talk(capsys, server, "My father has asthma", policy="guarded")
     assert "[1 drawn thing at epsilon 5, certified; charged 5, spent 5]" in drawn
@@ -201,7 +201,7 @@ def test_what_the_figures_mean_is_said_once(
 ) -> None:
     shown = talk(capsys, server, "My Zorblaxian", "His Zorblaxian", "Her Zorblaxian")
     assert shown.count(", certified; charged ") == 3
-    assert shown.count("[compared: ") == 1
+    assert shown.count("[neighbouring inputs: ") == 1
     assert max(map(len, shown.splitlines())) <= WIDTH
     shown = talk(capsys, server, "My father has asthma", "Thank you", policy="guarded")
     assert shown.count("note: the model was told") == 1

@@ -31,7 +31,7 @@ def test_there_and_back(source: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(source, out, *vault, "--unit-column", "who", "--report", str(report)) == 0
     assert out.read_text("utf-8") == "who,text\nu1,Mail <EMAIL_1>\nu1,Mail <EMAIL_2>\n"
     said = capsys.readouterr().out
-    assert "2 rows in 1 files" in said
+    assert "2 rows in 1 file," in said
     assert "at most 0 for each value of 'who' (1 of them)" in said
     assert json.loads(report.read_text("utf-8"))["n_units"] == 1
     assert run(out, tmp_path / "back.csv", *vault, "--restore") == 0

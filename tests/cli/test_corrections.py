@@ -37,7 +37,7 @@ def test_a_list_of_customers_is_imported(
 ) -> None:
     (tmp_path / "customers.csv").write_text("Customer,City\nCaldwell Foods,Leeds\nYoung,Will\n")
     assert main(["corrections", "import", str(tmp_path / "customers.csv")]) == 0
-    assert capfdbinary.readouterr().err == b"customers.csv: 1 found, 1 new; 1 left out\n"
+    assert capfdbinary.readouterr().err == b"customers.csv: 1 found, 1 new; 1 skipped\n"
     team = tmp_path / "team"
     arguments = ["--memory", str(team), "--column", "City", str(tmp_path / "customers.csv")]
     assert main(["corrections", "import", *arguments]) == 0

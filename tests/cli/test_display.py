@@ -45,15 +45,19 @@ def test_many_texts_have_one_record_with_their_sums() -> None:
 @pytest.mark.parametrize(
     ("policy", "hidden", "cost"),
     [
-        ("balanced", "1 CONDITION, 1 PERSON; 3 words stay", "epsilon 0, cert"),
-        ("guarded", "1 CONDITION, 1 PERSON (1 drawn by chance); 3 words stay", "epsilon 5, cert"),
-        ("deidentify", "1 PERSON; 4 words stay", "epsilon 0, certified"),
+        ("balanced", "1 CONDITION, 1 PERSON; 3 words unchanged", "epsilon 0, cert"),
+        (
+            "guarded",
+            "1 CONDITION, 1 PERSON (1 drawn at random); 3 words unchanged",
+            "epsilon 5, cert",
+        ),
+        ("deidentify", "1 PERSON; 4 words unchanged", "epsilon 0, certified"),
         (
             "identifiers",
-            "nothing; all else stays, names too",
+            "nothing; all other words unchanged, names too",
             "no differential privacy, NOT certified",
         ),
-        ("strict", "3 word; 2 words stay", "epsilon 5 per word, 15 in all, certified"),
+        ("strict", "3 words; 2 words unchanged", "epsilon 5 per word, 15 in total, certified"),
     ],
 )
 def test_a_person_reads_in_two_lines_what_was_hidden(policy: str, hidden: str, cost: str) -> None:
@@ -66,7 +70,7 @@ def test_a_person_reads_in_two_lines_what_was_hidden(policy: str, hidden: str, c
 
 def test_a_variant_that_is_not_proved_says_so_in_short() -> None:
     result = Sanitizer(Cape(variant="published"), "strict").sanitize("Peter is ill.")
-    assert "NOT certified (--record" in in_short([result])
+    assert "NOT certified (in full: --record" in in_short([result])
 
 
 def test_a_record_of_many_is_certified_only_if_all_are() -> None:

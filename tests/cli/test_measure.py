@@ -69,7 +69,8 @@ def test_a_ledger_s_changes_are_confirmed(tmp_path: Path) -> None:
     ledger, key = str(tmp_path / "ledger"), {"SANITIZER_LEDGER_KEY": "a key of sixteen bytes"}
     done = run("budget", ledger, "--create", "--limit", "user:ada", "5", environment=key)
     assert done.stdout.decode() == (
-        f"{ledger}: made, without limits\nlimit set; user:ada: 5 of 5 left, 0 spent, 0 reserved\n"
+        f"{ledger}: created, without limits\n"
+        "limit set; user:ada: 5 of 5 left, 0 spent, 0 reserved\n"
     )
     done = run("budget", ledger, "--limit", "user:*", "7", environment=key)
     assert done.stdout == b"user:*: limit 7 set, for each user without one of its own\n"

@@ -217,4 +217,4 @@ def test_a_model_that_is_no_folder_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"")
     done = run("sanitize", "--model", str(path), WORD)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr == f"sanitizer: error: --model: {path} is no folder\n".encode()
+    assert done.stderr == f"sanitizer: error: --model: {path} is not a folder\n".encode()

@@ -49,7 +49,7 @@ def test_the_command_s_requests_go_through_the_proxy(
     said = done.stderr.decode()
     assert "2 requests" in said
     assert "2 answered\n" in said
-    assert "left as stand-ins (1 EMAIL), 1 came back in answers; epsilon 0" in said
+    assert "1 private thing replaced (1 EMAIL), 1 restored in answers; epsilon 0" in said
     assert MAIL not in said
 
 

@@ -104,9 +104,9 @@ def test_a_known_program_reaches_its_api_by_the_proxy_alone(
     assert MAIL in out  # restored in the answer
     assert "ProxyError" in out  # to the vendor's own host
     said = done.stderr.decode()
-    assert f"sanitizer: {name}: covered is what it asks of" in said
+    assert f"sanitizer: {name}: requests to " in said
     assert "1 request, 1 answered" in said
-    assert "(1 EMAIL), 1 came back" in said
+    assert "(1 EMAIL), 1 restored" in said
     assert "1 connection to openai.com refused" in said
     assert "1 connection to claude.ai refused" in said
 

@@ -130,7 +130,7 @@ def test_workers_that_cannot_start_end_the_command(tmp_path: Path) -> None:
         _, told = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "the database is down" in told
-    assert "ended before it could serve" in told
+    assert "stopped before it could serve" in told
     assert len(list(tmp_path.iterdir())) == 1
 
 

@@ -67,11 +67,11 @@ def test_a_policy_with_formulas_says_what_to_send_along(tmp_path: Path) -> None:
     policy.write_text('base = "guarded"\n[wire]\nformulas = true\n', "utf-8")
     prompt = "Total these: Quill paid £1,250.00 and Marsh paid £980.50."
     told = run("sanitize", "--policy", str(policy), prompt)
-    assert b"send this along" in told.stderr
+    assert b"add this to your message" in told.stderr
     assert b"never guess them" in told.stderr
     assert b"hint: amounts" not in told.stderr
     assert b"never guess them" not in told.stdout
-    assert b"send this along" in run("sanitize", "--policy=guarded", prompt).stderr
+    assert b"add this to your message" in run("sanitize", "--policy=guarded", prompt).stderr
     policy.write_text('base = "guarded"\n[wire]\nformulas = false\n', "utf-8")
     assert b"hint: amounts" in run("sanitize", "--policy", str(policy), prompt).stderr
 
@@ -159,10 +159,10 @@ def test_a_terminal_shows_the_text_and_few_lines(
     before, after, empty, hidden, cost = shown.rstrip("\n").split("\n")
     assert (before[:8], after[:8], empty) == ("before  ", "after   ", "")
     assert hidden.startswith("hidden: 1 CONDITION, 1 PERSON, 1 PLACE")
-    assert cost == "epsilon 0, certified (--record: in full)"
+    assert cost == "epsilon 0, certified (in full: --record)"
     assert main(["sanitize", "--policy", "guarded", PROMPT]) == 0
     shown = capsysbinary.readouterr().out.decode()
-    assert shown.endswith("\nepsilon 5, certified (--record: in full)\n")
+    assert shown.endswith("\nepsilon 5, certified (in full: --record)\n")
     assert main(["sanitize", "--record", PROMPT]) == 0
     assert "not protected:" in capsysbinary.readouterr().out.decode()
 
@@ -174,7 +174,7 @@ def test_a_short_key_is_named() -> None:
         "set $SANITIZER_VAULT_KEY to the vault's key, at least 16 characters"
         in done.stderr.decode()
     )
-    assert b"made if it is not there" not in run("restore", "--help").stdout
+    assert b"created if missing" not in run("restore", "--help").stdout
 
 
 def test_a_text_that_is_too_long_is_named_before_anything_is_paid(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_text_that_is_too_long_is_named_before_anything_is_paid(tmp_path: Path
     short.write_text("Peter is here.")
     long.write_text("one line\n" * 120_000)
     done = run("sanitize", "--policy", "identifiers", str(short), str(long))
-    refused(done, "long.txt has 1,080,000 characters, at most 1,000,000 can be one text")
+    refused(done, "long.txt has 1,080,000 characters, but a text may have 1,000,000 at most")
     assert b"--lines" in done.stderr
 
 

@@ -65,8 +65,8 @@ def test_the_text_comes_out_and_its_terms_beside_it(
     assert "at delta 1e-06 per reference, certified; the paper's accounting gives" in terms
     assert "invisibleink certified: epsilon 3 " in terms
     for words in (
-        "4 references read for each text, 4 tokens paid for",
-        "compared: replace-by-null",
+        "4 references read for each text, 4 tokens charged",
+        "neighbouring inputs: replace-by-null",
         "public: the query",
     ):
         assert words in terms

@@ -83,7 +83,7 @@ def test_a_collector_that_does_not_answer_holds_nothing_up(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("audit", "told"),
     [
-        ('otlp = "http://127.0.0.1:4318/v1/logs"', "otlp is a copy of the log"),
+        ('otlp = "http://127.0.0.1:4318/v1/logs"', "otlp needs `to`"),
         ('to = "stdout"\notlp = "127.0.0.1:4318"', "otlp must be"),
         ('to = "stdout"\notlp = "http://a:b@collector/v1/logs"', "otlp must be"),
     ],

@@ -403,9 +403,9 @@ def test_nothing_is_charged_or_sent_before_an_api_takes_the_key(models: int | No
         (reply(b'{"error": {"message": "no such model"}}', status=404), "404: no such model"),
         (reply(b'{"error": "busy"}', status=503), "503: busy"),
         (reply(b"<html>", "text/html", 500), "status 500"),
-        (reply(b'{"choices": []}'), "no text"),
-        (reply(b"[]"), "no text"),
-        (b"HTTP/1.1 200 X\r\ncontent-length: 50\r\n\r\n{", "broke off"),
+        (reply(b'{"choices": []}'), "without text"),
+        (reply(b"[]"), "without text"),
+        (b"HTTP/1.1 200 X\r\ncontent-length: 50\r\n\r\n{", "ended its answer too early"),
     ],
 )
 def test_an_api_that_fails_is_told_and_the_text_counts_as_left(reply_: bytes, told: str) -> None:

@@ -139,8 +139,8 @@ def test_the_log_says_how_far_long_work_is(caplog: pytest.LogCaptureFixture) -> 
             room.clock.now += 1.0
             room.turns.pause(job, done, 40)
     assert [record.message for record in caplog.records] == [
-        "a request of 500 KB is read: 10 s so far, 9 of 40 tokens of this text",
-        "a request of 500 KB is read: 20 s so far, 19 of 40 tokens of this text",
+        "still reading a request of 500 KB: 10 s so far, 9 of 40 tokens of this text",
+        "still reading a request of 500 KB: 20 s so far, 19 of 40 tokens of this text",
     ]
 
 
