@@ -1,11 +1,10 @@
 # ruff: noqa: ANN401, T201 - printing is what it is for
 """Show what an API sees of prompts: OpenAI's SDK through `shield` and through the proxy.
 
-    python -m examples.what_the_server_sees
+    pip install ".[openai,proxy]" && python -m examples.what_the_server_sees
 
-The API is a server on loopback. Needs the extras "openai" and "proxy". Exit status 1: an
-identifier, or a whole text, arrived at the server. (Single words are drawn at random; once in a
-while one is drawn as itself.)
+The API is a server on this machine, so it needs no network and no account. Exit status 1: an
+identifier, or a whole text, arrived at the server; 2: an extra is not installed.
 """
 
 from __future__ import annotations
@@ -16,10 +15,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from openai import OpenAI
-
 from sanitizer import Sanitizer, shield
+from sanitizer.cli.api import check_libraries
 from sanitizer.testing import Answer, Received, RecordingServer, calls, echo
+
+try:
+    from openai import OpenAI
+
+    check_libraries()
+except (ImportError, ValueError):
+    print('two extras are missing: pip install ".[openai,proxy]"', file=sys.stderr)
+    sys.exit(2)
 
 MAIL, ACCOUNT = "peter.lund@example.com", "DE89 3704 0044 0532 0130 00"
 PROMPT = f"My father Peter has hepatitis and lives in Leeds. Write to {MAIL}."

@@ -54,3 +54,16 @@ def test_an_identifier_that_arrives_is_told_by_the_exit_status() -> None:
     done = python("-c", code)
     assert done.returncode == 1, done.stderr
     assert "that arrived: 5" in done.stdout
+
+
+@pytest.mark.parametrize("missing", ["openai", "uvicorn"])
+def test_a_missing_extra_is_named(missing: str) -> None:
+    code = (
+        "import runpy, sys, importlib.util as u; found = u.find_spec;"
+        f"u.find_spec = lambda name, *more: None if name == {missing!r} else found(name, *more);"
+        f"sys.modules[{missing!r}] = None;"
+        "runpy.run_module('examples.what_the_server_sees')"
+    )
+    done = python("-c", code)
+    assert done.returncode == 2
+    assert done.stderr == 'two extras are missing: pip install ".[openai,proxy]"\n'
