@@ -121,7 +121,7 @@ def serve(upstream: str | None, config: Path | None, workers: int, **options: An
 def check_libraries() -> None:
     """Raise ValueError if the extra "proxy" is not installed."""
     if missing := [name for name in PROXY_LIBRARIES if find_spec(name) is None]:
-        raise ValueError(f'proxy needs {" and ".join(missing)}: pip install "dp-sanitizer[proxy]"')
+        raise ValueError(f'proxy needs {", ".join(missing)}: pip install "dp-sanitizer[proxy]"')
 
 
 def _serve(upstream: str | None, options: dict[str, Any]) -> None:

@@ -506,7 +506,7 @@ EXAMPLE = (
 
 
 @command(
-    "show a text on its way to an API and back, without one",
+    "show each step from prompt to answer, without an API",
     "sanitizer demo",
     'sanitizer demo "Call Anna at +44 20 7946 0958."',
     cls=TextCommand,
@@ -514,7 +514,7 @@ EXAMPLE = (
 @click.argument("text", required=False)
 @setting_options
 def demo(text: str | None, **setting: Any) -> None:
-    """Show an example, or TEXT, on its way to an API and back.
+    """Show each step from prompt to answer, for an example or for TEXT.
 
     Nothing leaves this machine: in place of an API's answer, the sanitized text is repeated.
     """
