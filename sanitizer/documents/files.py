@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from sanitizer.errors import PolicyError
+from sanitizer.errors import PolicyError, plural
 from sanitizer.results import SanitizedText
 
 MAX_BYTES = 50_000_000
@@ -267,6 +267,6 @@ def check_images(n_images: int, images: bool) -> None:
     """Raise PolicyError for images, unless they may stay."""
     if n_images and not images:
         raise PolicyError(
-            f"the document holds {n_images} images, which are not read; remove them, or let them "
-            'leave as they are with a policy of [wire] images = "pass"'
+            f"the document holds {plural(n_images, 'image')}; images are not read: remove them, or "
+            'let them leave as they are with a policy of [wire] images = "pass"'
         )

@@ -195,7 +195,7 @@ class Walker:
 
     def _list(self, rule: Rule | JsonShape, value: list[Any], role: str) -> list[Any]:
         if rule is TOKENS and any(type(v) is not str and type(v) is not dict for v in value):
-            raise RequestRefused("token numbers may not leave: they are text in disguise", "tokens")
+            raise RequestRefused("numbers of tokens may not leave: they encode text", "tokens")
         found = []
         path = self._path
         above = tuple(path) if self._place else ()
@@ -342,9 +342,7 @@ class Walker:
             raise _refused(rule)
         if not self._answer:
             if rule is LOGPROBS:
-                raise RequestRefused(
-                    "logprobs may not leave: their bytes are text in disguise", "tokens"
-                )
+                raise RequestRefused("logprobs may not leave: their bytes encode text", "tokens")
             if rule is KEEP:
                 _check_kept(value)
             elif rule is NAME or rule is OPAQUE:

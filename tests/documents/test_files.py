@@ -232,7 +232,7 @@ def test_images_refuse_unless_the_policy_lets_them_pass(tmp_path: Path) -> None:
     made = docx.Document()
     made.add_picture(str(picture(tmp_path / "Zoltan.png")))
     made.save(tmp_path / "a.docx")
-    with pytest.raises(PolicyError, match="1 images, which are not read"):
+    with pytest.raises(PolicyError, match="1 image; images are not read"):
         open_document(tmp_path / "a.docx")
     open_document(tmp_path / "a.docx", images=True).save(tmp_path / "b.docx", [])
     assert b"Zoltan" not in content(tmp_path / "b.docx")
