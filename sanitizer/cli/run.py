@@ -98,7 +98,7 @@ def run(
     plan = Plan.of(words, os.environ, own_urls(upstream))
     if plan.why_not and not unprotected:
         raise ValueError(f"{plan.why_not}; to run it anyway, add --unprotected")
-    if not _is_there(words[0]):
+    if shutil.which(words[0]) is None and not Path(words[0]).exists():
         click.echo(f"sanitizer run: error: {_named(words)} was not found", err=True)
         return NOT_FOUND
     source = click.get_current_context().get_parameter_source("policy")
@@ -150,10 +150,6 @@ def _named(command: Sequence[str]) -> str:
     """Return the name of a command that may be shown: a whole line may hold a text."""
     name = Path(command[0]).name
     return name if re.fullmatch(r"[\w.+-]{1,80}", name) else "the command"
-
-
-def _is_there(name: str) -> bool:
-    return shutil.which(name) is not None or Path(name).exists()
 
 
 def _run(command: list[str], environment: dict[str, str], room: Sealed | None) -> int:
@@ -270,21 +266,14 @@ class Traffic:
     def summary(self, vault: Watched, spent: float) -> str:
         """Return what left and what came back in two lines, without text of either."""
         refused = self.n_requests - self.n_answered
-        lines = [
-            f"sanitizer: {plural(self.n_requests, 'request')}, "
-            f"{self.n_answered} answered" + (f", {refused} refused or failed" if refused else "")
-        ]
+        said = f"sanitizer: {plural(self.n_requests, 'request')}, {self.n_answered} answered"
+        said += f", {refused} refused or failed\n" if refused else "\n"
         if not self.n_requests:
-            lines.append("sanitizer: the command did not use the proxy, so nothing was protected")
-            return "\n".join(lines)
-        n = len(vault.originals_of())
+            return f"{said}sanitizer: the command did not use the proxy, so nothing was protected"
         kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(vault.kinds.values()).most_common())
-        lines.append(
-            f"sanitizer: {plural(n, 'private thing')} replaced"
-            + (f" ({kinds})" if kinds else "")
-            + f", {len(self.came_back)} restored in answers; epsilon {spent:g} charged in total"
-        )
-        return "\n".join(lines)
+        replaced = plural(len(vault.originals_of()), "private thing") + " replaced"
+        said += f"sanitizer: {replaced}{f' ({kinds})' if kinds else ''}, {len(self.came_back)} "
+        return f"{said}restored in answers; epsilon {spent:g} charged in total"
 
 
 def _within(original: str, text: str) -> bool:
