@@ -41,7 +41,6 @@ FILES = (
     "output_rows.npy",
     "outputs.json",
     "tokenizer.json",
-    "vector_norms.npy",
     "vectors.npy",
     "words.npy",
 )

@@ -185,11 +185,7 @@ class OneTokenOutputs:
         """Return the words of a masked model that are one of these tokens."""
         spelled = [tokens.encode(" " + word) for word in model.outputs]
         kept = np.array([i for i, ids in enumerate(spelled) if len(ids) == 1], dtype=np.intp)
-        table = replace(
-            model.words,
-            output_vectors=model.words.output_vectors[kept],
-            output_norms=model.words.output_norms[kept],
-        )
+        table = replace(model.words, output_vectors=model.words.output_vectors[kept])
         columns = np.array([spelled[i][0] for i in kept], dtype=np.intp)
         return cls(
             [model.outputs[i] for i in kept], model.output_ids[kept], table, model.pieces, columns
@@ -331,9 +327,8 @@ class WordNeighborhoods:
         members = self._lists.members[row].astype(np.intp)
         table, offsets = self._table, None
         if with_offsets:
-            word = table.vectors[row].astype(np.float32) / table.norms[row]
             near = table.output_vectors[members].astype(np.float32)
-            offsets = near / table.output_norms[members, None] - word
+            offsets = near / table.output_norms[members, None] - table.unit(row)
         density = int(self._lists.density[row])
         return self._lists.neighborhood(members, table.distance(row, members), density, offsets)
 
@@ -566,8 +561,7 @@ def tail(table: WordTable, n: int) -> tuple[Floats, Floats]:
     """
     n = min(n, len(table.words))
     chosen = np.linspace(0, len(table.words) - 1, min(_SAMPLE, len(table.words))).astype(np.int64)
-    sample = table.vectors[chosen].astype(np.float32)
-    sample /= np.maximum(np.linalg.norm(sample, axis=1, keepdims=True), 1e-9)
+    sample = table.unit(chosen)
     centres = sample[np.linspace(0, len(sample) - 1, n).astype(np.int64)]
     for _ in range(_ROUNDS):
         nearest = (sample @ centres.T).argmax(axis=1)
