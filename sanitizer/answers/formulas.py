@@ -573,9 +573,8 @@ def closing(text: str, start: int) -> int:
 def plainly(written: str) -> str | None:
     """Return a formula that cannot be computed without its marks, if it is mere arithmetic.
 
-    Example:
-        >>> plainly("{{= <ID_1_1> - <MONEY_1_2> }}"), plainly("{{= DAYS(<DATE_1_1>, 3) }}")
-        ('<ID_1_1> - <MONEY_1_2>', None)
+    >>> plainly("{{= <ID_1_1> - <MONEY_1_2> }}"), plainly("{{= DAYS(<DATE_1_1>, 3) }}")
+    ('<ID_1_1> - <MONEY_1_2>', None)
     """
     inner = unescape(written.removeprefix(OPENS).removesuffix(CLOSES)).strip()
     hidden = re.search(_PLACEHOLDER, inner) is not None

@@ -467,10 +467,9 @@ class Asked(NamedTuple):
 def asked(view: View) -> Asked:
     r"""Return what of a view the user wrote.
 
-    Example:
-        >>> view = opened('Ask Qvarn: "does Zorb pay?" today').parted.view
-        >>> asked(view).view.shown, asked(view).slots
-        (('Ask ', ':  today'), (0,))
+    >>> view = opened('Ask Qvarn: "does Zorb pay?" today').parted.view
+    >>> asked(view).view.shown, asked(view).slots
+    (('Ask ', ':  today'), (0,))
     """
     flat = _SLOT.join(view.shown)
     foreign = [match.span() for match in _FOREIGN.finditer(flat)]

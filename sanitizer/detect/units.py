@@ -489,8 +489,7 @@ def _clear_of(spans: Iterable[Span], taken: list[Span]) -> Iterator[Span]:
 def reads_as(kind: str) -> str:
     """Return the word that the model reads in place of an identifier: a constant of its kind.
 
-    Example:
-        >>> reads_as("PLACE"), reads_as("EMAIL")
-        ('home', 'email')
+    >>> reads_as("PLACE"), reads_as("EMAIL")
+    ('home', 'email')
     """
     return _READS.get(kind, kind.lower())

@@ -470,9 +470,8 @@ class Decoded:
     def of(cls, text: str, also: Sequence[tuple[int, int, str]] = ()) -> Decoded:
         r"""Decode what is escaped as in JSON, HTML, addresses and mail, and what else is said.
 
-        Example:
-            >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
-            'Анна О Müller'
+        >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
+        'Анна О Müller'
         """
         parts: list[str] = []
         origins: list[int] = []

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from sanitizer.identifiers.checks import calling_code, iban_length, is_day, is_iban, is_numeric_day
-from sanitizer.identifiers.rows import FOLDER, Registry, Row, Search, any_of, words_of
+from sanitizer.identifiers.rows import FOLDER, WORD, Registry, Row, Search, any_of, words_of
 
 Span = tuple[int, int, str]
 
@@ -283,7 +283,6 @@ _HOME = re.compile(r"\(?0[0-9]{1,4}(?:\) ?| ?[/-] ?| )[0-9]{2,8}(?:[ -][0-9]{2,5
 _AMOUNT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,5}/[0-9]{2}|[01]?[0-9]/[12][0-9]{3}")
 """A sum with points between thousands, a file of a year, a month."""
 _CODE_BEFORE_AREA = re.compile(r"(0?0?1 ?)\([0-9]{3}\)")
-_WORDS = re.compile(r"[^\W\d_]+")
 _TOUCHING = re.compile(r"[^\W\d_][\s.:#]{0,4}\Z")
 """A word with nothing else between it and a number."""
 _PHONE, _CALL, _AT, _OTHER = (frozenset(words_of(t)) for t in ("phone", "call", "at", "other"))
@@ -353,17 +352,17 @@ def _before(text: str, start: int) -> list[str]:
     """Return the words before a number, in its sentence, back to another one or two lines."""
     low = max(0, start - _BACK)
     tail = re.split(r"[0-9]|(?<=[a-z]{4})[.!?] ", text[low:start])[-1]
-    return _WORDS.findall("\n".join(tail.split("\n")[-2:]).lower())
+    return WORD.findall("\n".join(tail.split("\n")[-2:]).lower())
 
 
 def _is_other(text: str, start: int) -> bool:
     """Return True if the words right before a number say that it is none of a telephone."""
     if not _TOUCHING.search(text, max(0, start - _BACK), start):
         return False
-    words = _WORDS.findall(text[max(0, start - _BACK) : start].lower())
+    words = WORD.findall(text[max(0, start - _BACK) : start].lower())
     while words and words[-1] in {"number", "no", "id", "is", "nr"} and len(words) > 1:
         words.pop()
-    near = _WORDS.findall(text[max(0, start - 24) : start].lower())
+    near = WORD.findall(text[max(0, start - 24) : start].lower())
     return bool(words) and words[-1] in _OTHER and words[-1] in near
 
 

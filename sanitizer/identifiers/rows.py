@@ -63,7 +63,7 @@ _END = r"(?![^\W_]|[_-][0-9]|[./](?!00?(?![\w.]))[0-9])"
 """Where a number ends; a spreadsheet writes one with ".0" behind."""
 _SEPARATORS = re.compile(r"[\s./-]")
 _CHOICE = re.compile(r"\(([^()]*)\)")
-_LETTERS = re.compile(r"[^\W\d_]+")
+WORD, NUMBER = re.compile(r"[^\W\d_]+"), re.compile("[0-9]+")
 UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af]")
 """Letters of scripts whose words have no spaces or marks between them: Indic, Thai, East Asian."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -205,7 +205,7 @@ def _spelled(phrase: str) -> Iterator[str]:
     if choice is None:
         unspaced = UNSPACED.search(phrase)
         letters = phrase if phrase.isupper() and phrase.isascii() else phrase.lower()
-        yield phrase if unspaced else " ".join(_LETTERS.findall(letters))
+        yield phrase if unspaced else " ".join(WORD.findall(letters))
         return
     for each in choice[1].split("|"):
         yield from _spelled(phrase[: choice.start()] + each + phrase[choice.end() :])

@@ -133,9 +133,8 @@ def _gender(ahead: str, behind: str) -> str:
     Args:
         ahead, behind: visible text up to the unit before, and up to the one after.
 
-    Example:
-        >>> _gender("Dear Ms. ", " wrote."), _gender("Then ", " lost his keys"), _gender("", "")
-        ('female', 'male', '')
+    >>> _gender("Dear Ms. ", " wrote."), _gender("Then ", " lost his keys"), _gender("", "")
+    ('female', 'male', '')
     """
     for pattern, gender in ((_FEMALE, "female"), (_MALE, "male")):
         if pattern.search(ahead):

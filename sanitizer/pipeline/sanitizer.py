@@ -99,13 +99,12 @@ class Sanitizer:
         TypeError: not a mechanism, a policy, a number, or an opened vault or ledger.
         PolicyError: an unusable policy file.
 
-    Example:
-        >>> sanitizer = Sanitizer(policy="identifiers")
-        >>> prompt = sanitizer.sanitize("Write to anna@example.org.")
-        >>> prompt.text  # a five-digit tag of the conversation precedes the 1
-        'Write to <EMAIL_1>.'
-        >>> sanitizer.restore(f"I can: {prompt.text}")
-        'I can: Write to anna@example.org.'
+    >>> sanitizer = Sanitizer(policy="identifiers")
+    >>> prompt = sanitizer.sanitize("Write to anna@example.org.")
+    >>> prompt.text  # a five-digit tag of the conversation precedes the 1
+    'Write to <EMAIL_1>.'
+    >>> sanitizer.restore(f"I can: {prompt.text}")
+    'I can: Write to anna@example.org.'
     """
 
     def __init__(
@@ -170,13 +169,12 @@ class Sanitizer:
             ValueError, TypeError, PolicyError: as the constructor.
             LedgerError: the ledger cannot be written.
 
-        Example:
-            >>> first = Sanitizer(policy="identifiers", conversation="a")
-            >>> second = first.derive(conversation="b")
-            >>> [each.sanitize("Mail joe@x.org").text for each in (first, second)]
-            ['Mail <EMAIL_1>', 'Mail <EMAIL_1>']
-            >>> second.conversation
-            'b'
+        >>> first = Sanitizer(policy="identifiers", conversation="a")
+        >>> second = first.derive(conversation="b")
+        >>> [each.sanitize("Mail joe@x.org").text for each in (first, second)]
+        ['Mail <EMAIL_1>', 'Mail <EMAIL_1>']
+        >>> second.conversation
+        'b'
         """
         _check_stores(conversation, vault, None)
         other, inner = self._copy(), self.inner
@@ -235,12 +233,11 @@ class Sanitizer:
             PolicyError: refused content.
             BudgetExceeded, NotCertified, ModelError, LedgerError, VaultError: nothing was released.
 
-        Example:
-            >>> out = Sanitizer(policy="strict").sanitize("I live in Leeds.")
-            >>> [each.original for each in out.replacements]
-            ['live', 'Leeds']
-            >>> out.record.epsilon_total
-            10.0
+        >>> out = Sanitizer(policy="strict").sanitize("I live in Leeds.")
+        >>> [each.original for each in out.replacements]
+        ['live', 'Leeds']
+        >>> out.record.epsilon_total
+        10.0
         """
         given = DeclaredText.of(text, keep)
         if self._draws_words(role, fresh):
@@ -314,13 +311,12 @@ class Sanitizer:
                 error's `released`, in order.
             TypeError: one string instead of many.
 
-        Example:
-            >>> texts = ["Mail joe@x.org", "Mail ann@x.org and joe@x.org"]
-            >>> sanitizer = Sanitizer(policy="identifiers")
-            >>> [out.text for out in sanitizer.sanitize_batch(texts)]
-            ['Mail <EMAIL_1>', 'Mail <EMAIL_1> and <EMAIL_2>']
-            >>> [out.text for out in sanitizer.sanitize_batch(texts, together=True)]
-            ['Mail <EMAIL_1>', 'Mail <EMAIL_2> and <EMAIL_1>']
+        >>> texts = ["Mail joe@x.org", "Mail ann@x.org and joe@x.org"]
+        >>> sanitizer = Sanitizer(policy="identifiers")
+        >>> [out.text for out in sanitizer.sanitize_batch(texts)]
+        ['Mail <EMAIL_1>', 'Mail <EMAIL_1> and <EMAIL_2>']
+        >>> [out.text for out in sanitizer.sanitize_batch(texts, together=True)]
+        ['Mail <EMAIL_1>', 'Mail <EMAIL_2> and <EMAIL_1>']
         """
         if isinstance(texts, str):
             raise TypeError("texts must be an iterable of str, got one str")
@@ -361,10 +357,9 @@ class Sanitizer:
 
         Arguments and errors are those of `sanitize_batch`.
 
-        Example:
-            >>> lines = (f"Mail joe{i}@x.org" for i in range(1000))
-            >>> next(Sanitizer(policy="identifiers").sanitize_stream(lines)).text
-            'Mail <EMAIL_1>'
+        >>> lines = (f"Mail joe{i}@x.org" for i in range(1000))
+        >>> next(Sanitizer(policy="identifiers").sanitize_stream(lines)).text
+        'Mail <EMAIL_1>'
         """
         read = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
         return (result for result, _ in self._stream(read, fresh, together, source))
@@ -491,11 +486,10 @@ class Sanitizer:
             ValueError: it is no preview of this text and conversation.
             BudgetExceeded, NotCertified, LedgerError, VaultError: it must not leave the machine.
 
-        Example:
-            >>> sanitizer = Sanitizer(policy="strict", budget=10.0)
-            >>> preview = sanitizer.derive(charged=False).sanitize("Leeds")
-            >>> sanitizer.spent, sanitizer.adopt("Leeds", preview) == preview, sanitizer.spent
-            (0.0, True, 5.0)
+        >>> sanitizer = Sanitizer(policy="strict", budget=10.0)
+        >>> preview = sanitizer.derive(charged=False).sanitize("Leeds")
+        >>> sanitizer.spent, sanitizer.adopt("Leeds", preview) == preview, sanitizer.spent
+        (0.0, True, 5.0)
         """
         if not self._draws_words(role, False):
             return self.sanitize(text, role=role, keep=keep)
@@ -520,13 +514,12 @@ class Sanitizer:
         sends texts otherwise puts it behind the text. Of formulas it speaks where the policy has
         them (`formulas` under `[wire]`; "guarded") and amounts, dates or quantities are hidden.
 
-        Example:
-            >>> sanitizer = Sanitizer(policy="guarded")
-            >>> prompt = sanitizer.sanitize("Total: Quill paid £1,250.00, and Marsh paid £980.50.")
-            >>> "write a formula" in sanitizer.instruction
-            True
-            >>> sanitizer.restore("{{= <MONEY_1> + <MONEY_2> }}", prompt)
-            '£2,230.50'
+        >>> sanitizer = Sanitizer(policy="guarded")
+        >>> prompt = sanitizer.sanitize("Total: Quill paid £1,250.00, and Marsh paid £980.50.")
+        >>> "write a formula" in sanitizer.instruction
+        True
+        >>> sanitizer.restore("{{= <MONEY_1> + <MONEY_2> }}", prompt)
+        '£2,230.50'
         """
         return "\n\n".join(
             filter(None, [self.inner.answers.note(), self.inner.answers.instruction()])
@@ -550,11 +543,10 @@ class Sanitizer:
             ModelError: the extractor's model is missing or damaged.
             TypeError: an answer that is no text, or a prompt as plain text.
 
-        Example:
-            >>> sanitizer = Sanitizer(policy="identifiers")
-            >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
-            >>> sanitizer.restore("I do not know <EMAIL_1>.", prompt)
-            'I do not know joe@x.org.'
+        >>> sanitizer = Sanitizer(policy="identifiers")
+        >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
+        >>> sanitizer.restore("I do not know <EMAIL_1>.", prompt)
+        'I do not know joe@x.org.'
         """
         if not isinstance(answer, str):
             raise TypeError(f"answer must be a str, got {type(answer).__name__}")
@@ -568,16 +560,15 @@ class Sanitizer:
         Raises:
             VaultError: the vault cannot be read.
 
-        Example:
-            >>> sanitizer = Sanitizer()
-            >>> prompt = sanitizer.sanitize("Elena wrote to us about her 1200 euros.")
-            >>> money = next(each for each in prompt.replacements if each.kind == "MONEY")
-            >>> needs = sanitizer.needs(f"[need {money.replacement}]")
-            >>> [each.kind for each in needs]
-            ['MONEY']
-            >>> text = "Elena wrote to us about her 1200 euros."
-            >>> sanitizer.release(text, needs, [money.replacement]).text.endswith("1200 euros")
-            True
+        >>> sanitizer = Sanitizer()
+        >>> prompt = sanitizer.sanitize("Elena wrote to us about her 1200 euros.")
+        >>> money = next(each for each in prompt.replacements if each.kind == "MONEY")
+        >>> needs = sanitizer.needs(f"[need {money.replacement}]")
+        >>> [each.kind for each in needs]
+        ['MONEY']
+        >>> text = "Elena wrote to us about her 1200 euros."
+        >>> sanitizer.release(text, needs, [money.replacement]).text.endswith("1200 euros")
+        True
         """
         return self.inner.answers.needs(answer)
 
@@ -613,11 +604,10 @@ class Sanitizer:
             pieces: the answer, however it is split.
             prompt: as for `restore`.
 
-        Example:
-            >>> sanitizer = Sanitizer(policy="identifiers")
-            >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
-            >>> "".join(sanitizer.restored_stream(["<EMA", "IL_1> is ", "Joe."], prompt))
-            'joe@x.org is Joe.'
+        >>> sanitizer = Sanitizer(policy="identifiers")
+        >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
+        >>> "".join(sanitizer.restored_stream(["<EMA", "IL_1> is ", "Joe."], prompt))
+        'joe@x.org is Joe.'
         """
         return self.inner.answers.stream(pieces, prompt)
 

@@ -179,9 +179,8 @@ def _names_first(wanted: Sequence[Wanted]) -> list[int]:
 
     So "Tom" belongs to "Tom Bell" although it occurs before.
 
-    Example:
-        >>> _names_first([Wanted("PERSON", "Tom"), Wanted("ID", "7"), Wanted("PERSON", "Tom Bell")])
-        [2, 0, 1]
+    >>> _names_first([Wanted("PERSON", "Tom"), Wanted("ID", "7"), Wanted("PERSON", "Tom Bell")])
+    [2, 0, 1]
     """
     people = [each.original.lower() for each in wanted if each.kind == "PERSON"]
     parts = {name for name in people if " " not in name}

@@ -133,10 +133,9 @@ def synthesize_batch(
         ValueError: also if there are fewer than `n_texts` references.
         TypeError, ModelError, NotCertified, BudgetExceeded, LedgerError: as `synthesize`.
 
-    Example:
-        >>> synthesize_batch(["Tea at four.", "Call Ann."], "Write a note.", n_texts=3)
-        Traceback (most recent call last):
-        ValueError: references must be at least one for each of 3 texts, got 2
+    >>> synthesize_batch(["Tea at four.", "Call Ann."], "Write a note.", n_texts=3)
+    Traceback (most recent call last):
+    ValueError: references must be at least one for each of 3 texts, got 2
     """
     return _texts(references, query, n_texts, SynthesisOptions.of("synthesize_batch", options))
 

@@ -44,9 +44,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffd]")
 def encoded(text: str) -> Iterator[tuple[int, int, str | None]]:
     """Yield (start, end, what it says) of what is encoded; None if that cannot be read.
 
-    Example:
-        >>> [said for *_, said in encoded("see QW5uYSBMdW5kLCBIYW1idXJn and %41nna%20Lund")]
-        ['Anna Lund, Hamburg', 'Anna Lund']
+    >>> [said for *_, said in encoded("see QW5uYSBMdW5kLCBIYW1idXJn and %41nna%20Lund")]
+    ['Anna Lund, Hamburg', 'Anna Lund']
     """
     for block in _BLOCK.finditer(text):
         token = "".join(block.group().split())

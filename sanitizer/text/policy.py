@@ -107,10 +107,9 @@ class WordSet:
         exact, prefixes: in lower case.
         phrases: entries of several words, as written; no word is "in" the set for them.
 
-    Example:
-        >>> words = WordSet.of(["Acme", "cancer*"])
-        >>> "ACME" in words, "cancerous" in words, "Acmes" in words
-        (True, True, False)
+    >>> words = WordSet.of(["Acme", "cancer*"])
+    >>> "ACME" in words, "cancerous" in words, "Acmes" in words
+    (True, True, False)
     """
 
     exact: frozenset[str] = frozenset()
@@ -221,10 +220,9 @@ class Policy:
         roles: role of a speaker -> "public", "identifiers", "names" (with people and firms) or
             "treated"; a role that is missing is treated.
 
-    Example:
-        >>> policy = Policy.preset("strict")
-        >>> policy.is_public("the", opens_sentence=False), policy.is_public("Will", False)
-        (True, False)
+    >>> policy = Policy.preset("strict")
+    >>> policy.is_public("the", opens_sentence=False), policy.is_public("Will", False)
+    (True, False)
     """
 
     name: str
@@ -319,9 +317,8 @@ class Policy:
             TypeError: nothing of these.
             PolicyError: an unusable file or mapping.
 
-        Example:
-            >>> Policy.load("strict").numbers
-            'random'
+        >>> Policy.load("strict").numbers
+        'random'
         """
         if isinstance(policy, Policy):
             return policy
@@ -354,9 +351,8 @@ class Policy:
         Raises:
             PolicyError: naming the key.
 
-        Example:
-            >>> Policy.from_dict({"base": "strict", "mechanism": {"epsilon": 2}}).mechanism.epsilon
-            2
+        >>> Policy.from_dict({"base": "strict", "mechanism": {"epsilon": 2}}).mechanism.epsilon
+        2
         """
         from sanitizer.text.policy_file import PolicyFile
 
@@ -457,9 +453,8 @@ class Policy:
     def find_identifiers(self, text: str) -> list[Identifier]:
         """Return the identifiers of a text that go to the vault, ascending, apart from each other.
 
-        Example:
-            >>> [each.kind for each in Policy.preset("balanced").find_identifiers("Mail a@x.org")]
-            ['EMAIL']
+        >>> [each.kind for each in Policy.preset("balanced").find_identifiers("Mail a@x.org")]
+        ['EMAIL']
         """
         return find(text, self.identifiers, self.registry)
 
