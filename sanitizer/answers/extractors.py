@@ -351,7 +351,6 @@ def extractor_for(
     'RemoteExtractor'
 
     Args:
-        wanted: a name, a URL, an extractor, or None.
         models: holds the causal model, for "lm".
         trusted_extractor_host: allow a URL whose host is not this machine.
 
@@ -431,7 +430,6 @@ class AnswerStream(Iterator[str]):
 
     Args:
         pieces: the noisy answer, as it comes.
-        context: what is needed to restore it.
         whole: the answer is shown only once it is complete, so that nothing of one that breaks off
             need be shown.
 
@@ -553,7 +551,6 @@ class AsyncAnswerStream(AsyncIterator[str]):
     'Write to anna@example.org.'
 
     Args:
-        pieces: the noisy answer, as it comes.
         opened: makes the stream that restores; called in the thread, and may read a vault.
 
     Attributes:

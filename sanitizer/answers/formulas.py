@@ -220,11 +220,7 @@ def _readable(value: Value, reader: Reader) -> Amount | Moment | None:
 
 
 class _Expression:
-    """One expression. Python's parser sees its signs, the names of functions and "v0", "v1", ...
-
-    Attributes:
-        value: of the whole.
-    """
+    """One expression. Python's parser sees its signs, the names of functions and "v0", "v1", ..."""
 
     def __init__(self, text: str, reader: Reader) -> None:
         self._reader = reader

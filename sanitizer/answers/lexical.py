@@ -132,11 +132,7 @@ class MappedStream:
     It holds back a run of characters until the run ends, and an article before it.
 
     Args:
-        words_map: the map.
         reader: reads along and tells which words stand in a link; None: none do.
-
-    Attributes:
-        n_mapped: number of words replaced so far.
     """
 
     def __init__(self, words_map: WordMap, reader: LinkReader | None = None) -> None:

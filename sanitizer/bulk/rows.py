@@ -108,7 +108,6 @@ class RowSanitizer:
     Models are loaded when a row needs them, the store is opened at once.
 
     Attributes:
-        job: what is done. store: the job's store.
         stopped: asked after each commit; True ends the work with an InterruptedError.
 
     Args:

@@ -119,9 +119,6 @@ class JobStore:
         create: make the store if it is missing; False makes that an error. Workers never make one:
             on another machine, a second store would charge and draw again.
 
-    Attributes:
-        where: path or name, for messages.
-
     Raises:
         ValueError: no key in the environment, or a short one.
         VaultError: here and from every method: missing, damaged, another job's, another key's, or

@@ -173,7 +173,6 @@ class Piece(NamedTuple):
     """A stretch of a document's text.
 
     Attributes:
-        text: the characters.
         put: writes others in their place; None for what only separates.
     """
 

@@ -46,9 +46,6 @@ class ShieldedLiteLLM:
     Guarantee: as `Turns`, for all arguments but those that say whom to ask and how (`model`,
     `api_key`, `api_base`, `headers`, `timeout`, `fallbacks`, `aws_...` and the like).
     Not protected: these arguments; what is done with the answers.
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
     """
 
     def __init__(self, sanitizer: Sanitizer) -> None:
@@ -158,7 +155,6 @@ class SanitizerGuardrail(CustomGuardrail):
     Args:
         policy: name or file of the policy.
         sanitizer: Sanitizer whose settings hold for all, in place of a policy.
-        settings: LiteLLM's own.
     """
 
     def __init__(

@@ -77,7 +77,6 @@ def sanitized_traces(
     """Return a processor of traces that sanitizes them before they are exported.
 
     Args:
-        sanitizer: Sanitizer of the conversation.
         exporter: sends them; default to OpenAI.
     """
     return BatchTraceProcessor(SanitizedExporter(sanitizer, exporter or default_exporter()))
@@ -87,10 +86,6 @@ class SanitizedExporter(TracingExporter):
     """Exporter that hands sanitized traces and spans to another one.
 
     Guarantee: a span that cannot be sanitized is left out.
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
-        exporter: sends what was sanitized.
     """
 
     def __init__(self, sanitizer: Sanitizer, exporter: TracingExporter) -> None:
@@ -161,9 +156,6 @@ def input_filter(sanitizer: Sanitizer) -> Callable[[CallModelData[Any]], ModelIn
 
     Guarantee: as `Turns`, for input and instructions; descriptions of tools are not looked at.
     Not protected: traces (`shield_agents`).
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
     """
     turns = Turns(sanitizer)
 

@@ -35,9 +35,6 @@ class Turns:
     {'messages': [{'role': 'user', 'content': 'Ask <EMAIL_1>'}]}
     >>> turn.message({"role": "assistant", "content": "<EMAIL_1>?"})["content"]
     'anna@example.org?'
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
     """
 
     def __init__(self, sanitizer: Sanitizer) -> None:

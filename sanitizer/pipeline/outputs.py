@@ -55,11 +55,7 @@ _SAMPLE, _ROUNDS = 6_000, 6  # of the k-means behind the tail
 
 
 class OutputSpace(ABC):
-    """Distances and texts of the outputs.
-
-    Attributes:
-        n_outputs: number of outputs.
-    """
+    """Distances and texts of the outputs."""
 
     n_outputs: int
 

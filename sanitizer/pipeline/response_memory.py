@@ -158,7 +158,6 @@ class ResponseMemory:
         apart, as offsets in `Resent.text`; none if nothing of it is known.
 
         Args:
-            conversation: name of it. history: its texts in order.
             sends: the texts are about to leave: what is the user's of them stays so.
             slides: the history is the latest part of a longer one.
 
@@ -207,11 +206,7 @@ class ResponseMemory:
         ]
 
     def n_turns(self, conversation: str, *, reads: bool = True) -> int:
-        """Return how many turns of a conversation are noted; raise VaultError.
-
-        Args:
-            conversation: name of it. reads: look for those that another process noted.
-        """
+        """Return how many turns are noted, `reads` by others too; raise VaultError."""
         with self._current(conversation, so_far=False, reads=reads) as held:
             return held.n_turns
 

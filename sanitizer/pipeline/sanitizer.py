@@ -533,7 +533,6 @@ class Sanitizer:
         says why. Only what was released already is used: it costs no budget.
 
         Args:
-            answer: the answer as the API wrote it.
             prompt: the result of `sanitize` that it answers, or several, the last one answered;
                 default the last texts that this object sanitized in role "user". Give it when one
                 object serves several threads, and for a text that was a conversation of its own.

@@ -26,6 +26,7 @@ from sanitizer.privacy.next_token import (
     TokenWeights,
     exact_weights,
     largest,
+    last_holding,
     on_grid,
     public_gaps,
     top_tokens,
@@ -45,7 +46,7 @@ LAMBDA_MAX = 1.5
 ORDERS = range(2, 65)
 """Rényi orders that `solve_beta` tries."""
 STEPS = 50
-"""Steps of each bisection; they halve the interval below the precision of a float."""
+"""Steps of a bisection; they halve the interval below the precision of a float."""
 MAX_BETA = 16.0
 MAX_ORDER = 1024
 
@@ -113,7 +114,6 @@ class DPSMOZO:
 
     @property
     def name(self) -> str:
-        """Short name, for the record."""
         return "dps-mozo"
 
     @property
@@ -176,7 +176,6 @@ class DPSMOZO:
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return all arguments, and the name."""
         return {"name": self.name, **asdict(self)}
 
 
@@ -247,11 +246,7 @@ def solve_beta(
 
     Args:
         epsilon: positive, in nats.
-        delta: in (0, 1).
-        n_tokens: of all answers.
-        n_shots: drawn for each token.
-        n_references: size of the pool, at least n_shots.
-        order: by default the best integer from 2 to 64.
+        order: by default the best integer from 2 to 64. The others as for `claimed_epsilon`.
 
     Returns:
         (beta, order); beta is 0.0 if none is small enough.
@@ -267,18 +262,13 @@ def solve_beta(
     _check_claim(n_shots, n_references, n_tokens, delta)
     if order is not None:
         _check_order(order)
-    orders = ORDERS if order is None else (order,)
-    return max((_beta(epsilon, delta, n_tokens, n_shots / n_references, a), a) for a in orders)
+    share = n_shots / n_references
 
+    def best(order: int) -> float:
+        rest = epsilon - _conversion(delta, order)
+        return last_holding(lambda b: n_tokens * _amplified(b, share, order) <= rest, MAX_BETA)
 
-def _beta(epsilon: float, delta: float, n_tokens: int, share: float, order: int) -> float:
-    """Return `solve_beta` at one order, by bisection."""
-    low, high = 0.0, MAX_BETA
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        fits = n_tokens * _amplified(middle, share, order) + _conversion(delta, order) <= epsilon
-        low, high = (middle, high) if fits else (low, middle)
-    return low
+    return max((best(each), each) for each in (ORDERS if order is None else (order,)))
 
 
 def _amplified(beta: float, share: float, order: int) -> float:

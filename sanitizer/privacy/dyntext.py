@@ -380,9 +380,6 @@ class DynText:
 
         Args:
             neighborhood: of the word; None if nothing is known of it.
-            n_outputs: size of the public output set.
-            densities: public constants of the tables.
-            source: of uniform integers.
 
         Raises:
             ValueError: if replacement is "noise" and the neighborhood has no offsets.

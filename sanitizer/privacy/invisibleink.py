@@ -88,7 +88,6 @@ class InvisibleInk:
 
     @property
     def name(self) -> str:
-        """Short name, for the record."""
         return "invisibleink"
 
     @property
@@ -140,7 +139,6 @@ class InvisibleInk:
         return ZCDPEvent(rho=rho, unit=unit, relation=relation)
 
     def settings(self) -> dict[str, Any]:
-        """Return all arguments, and the name."""
         return {"name": self.name, **asdict(self)}
 
 

@@ -174,7 +174,6 @@ class Vocabulary:
         candidates if it is out of reach.
 
         Args:
-            released: the output in each trial.
             private: all private words of the text; those outside Y are candidates too.
         """
         places, vectors = self._vectors

@@ -87,7 +87,6 @@ class LedgerBudget:
     """Scopes of a ledger that are charged together.
 
     Args:
-        ledger: an open ledger.
         scopes: at least one; `spent` is that of the first.
     """
 

@@ -67,7 +67,6 @@ class SQLite:
     """An open file. Safe for threads, one transaction at a time; unusable after a fork.
 
     Args:
-        path: of an existing file.
         noun: what the file is called in messages.
         error: raised for whatever goes wrong with it.
     """

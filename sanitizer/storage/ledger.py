@@ -591,7 +591,6 @@ class PostgresLedger(Budgets):
     Not protected: from whoever may write to the database, who can put older rows back.
 
     Args:
-        store: an open store.
         clock: seconds since 1970 (UTC); default the database's, which all replicas share. Set back,
             it opens no other day.
 

@@ -292,7 +292,6 @@ class Head:
     """State of a whole file.
 
     Attributes:
-        secret: key of the message hashes.
         counter: durable changes so far.
         seen: the latest time that any clock gave, in seconds.
         floor: numbers up to it may be in use by conversations that were forgotten.

@@ -77,7 +77,6 @@ class StoredVault(Vault):
     """What the vaults of all stores share.
 
     Args:
-        store: an open store.
         about: digest of policy and model, stored beside what is assigned.
         max_messages, max_entries, numbers: as of the vaults.
     """
@@ -457,7 +456,6 @@ class PostgresVault(StoredVault):
     vacuumed, and in its backups.
 
     Args:
-        store: an open store.
         about: digest of policy and model, stored beside what is assigned and charged; not part of
             any key.
         max_messages: released messages kept of one conversation, at least 1; its oldest are

@@ -408,8 +408,6 @@ class Plan:
     """A decoder and its price.
 
     Attributes:
-        setting: what it was planned for.
-        decoder: draws the tokens.
         epsilon: of one unit; inf if no bound is known.
         claimed: as the paper counts; None if it says nothing.
         public_only: True if no reference is read.

@@ -155,7 +155,6 @@ class ToyCausalLM:
     Args:
         scores: the tokens read so far -> float32 [n_vocabulary], scores of the next one.
         folder: model folder with the tokenizer; default the packaged one.
-        max_length: largest number of tokens in a row.
     """
 
     def __init__(

@@ -24,8 +24,6 @@ def answer(
 
     Args:
         endpoint: name of one of their endpoints.
-        document: body of the request.
-        text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """

@@ -40,9 +40,6 @@ class Answer:
     Attributes:
         body: bytes are sent with their length; pieces are sent as they come, chunked. Pieces may
             wait for something before they come; if they raise, the connection is cut there.
-        status: HTTP status.
-        content_type: as sent.
-        headers: other headers, as sent.
     """
 
     body: bytes | Iterable[bytes] = b"{}"
@@ -221,7 +218,6 @@ def says(text: str, size: int = 3) -> Responder:
     """Return a responder that says this text.
 
     Args:
-        text: what it says.
         size: characters of one delta.
     """
     return lambda received: answer(received.endpoint, received.json, text, size=size)

@@ -182,7 +182,6 @@ class Policy:
     country.
 
     Attributes:
-        name: name of the policy, for the record.
         public: lower-case words released as they are, and phrases of several words, as written.
         sensitive: words that are never public, whatever `public` says. Its phrases go to the vault.
         values: known words and phrases that go to the vault wherever they occur, without case.

@@ -28,7 +28,6 @@ class DeclaredText:
     """A text of which the caller declares parts public. `Prompt.fill` makes it.
 
     Attributes:
-        text: all of it.
         declared: offsets of the stretches that are public, ascending, apart from each other.
         keep: phrases that are public wherever they occur as whole words, written like this.
     """

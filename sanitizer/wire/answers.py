@@ -280,8 +280,6 @@ class Restoration:
         """Return the document restored; the same object if there is nothing to restore.
 
         Args:
-            shape: shape of the document.
-            document: as `loads` returns it.
             telling: note what the assistant says in it, as told by this; None if it is not noted.
             tool: name of the tool that its texts go to, where they do not tell.
             at: where it stands in its telling.

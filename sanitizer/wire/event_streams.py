@@ -114,8 +114,6 @@ class EventStream:
     the stream is cut.
 
     Args:
-        endpoint: endpoint that answers.
-        restoration: of the answer.
         stamp: applied to the first event of most APIs, to every response inside an event of
             /responses, and to the message in an event of /messages.
         said: called once with what the assistant said, as it came, before the event that ends the

@@ -53,11 +53,9 @@ class WireRecord:
         unit: what one unit is, in words.
         certified: True if every text's bound is proved.
         mechanism: name of the mechanism; "none" if no word was perturbed.
-        policy: name of the policy.
         n_texts: strings that were examined.
-        n_units: words perturbed.
-        n_numbers: numbers made random.
-        n_identifiers: identifiers replaced.
+        n_units, n_numbers, n_identifiers: words perturbed, numbers made random, identifiers
+            replaced.
         n_drawn: things of its texts whose stand-in was drawn within their class, now or earlier.
         conversation_epsilon: epsilon of all such draws of the conversation so far.
         n_claims_ended: things of this conversation that no claim covers any more: their originals

@@ -167,8 +167,6 @@ def recognize(
     Texts of the request that are the API's as a whole are no slots of the walker any more.
 
     Args:
-        walker: of a request.
-        sanitizer: of the conversation.
         in_pieces: the history has each event of a stream as a text of its own.
         late: of a late conversation.
 

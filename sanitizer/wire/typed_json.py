@@ -130,7 +130,6 @@ class Coercer:
     """Writes values of one answer by their types, and notes which.
 
     Args:
-        texts: restores plain text.
         failed: gets a note of each value that stays a string, and why.
 
     Attributes:

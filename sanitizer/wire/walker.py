@@ -173,8 +173,6 @@ class Walker:
         """Return the document with a `TextSlot` in place of each string that is text.
 
         Args:
-            rule: rule for the whole document.
-            value: the document, as `loads` returns it.
             role: whose text it is where the document does not say.
 
         Raises:

@@ -26,7 +26,6 @@ class Channel:
     """One text of a stream, restored piece by piece.
 
     Args:
-        restoration: of the answer.
         path: position of the text in its stream.
         kind, tool: as of `Restoration.stream`.
         note: how it is noted; its role is "" if it does not go back as history.
