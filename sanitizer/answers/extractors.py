@@ -194,7 +194,6 @@ class LmExtractor:
         self._load = load
 
     def load(self) -> None:
-        """See `Extractor.load`."""
         self._load()
 
     def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:

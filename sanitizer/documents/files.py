@@ -196,7 +196,6 @@ class PiecedDocument:
         self.text = "".join(piece.text for piece in pieces)
 
     def save(self, path: Path, edits: Sequence[Edit]) -> None:
-        """See `Document.save`."""
         new = apply_to_pieces([piece.text for piece in self._pieces], edits)
         for piece, text in zip(self._pieces, new, strict=True):
             if piece.put is not None and text != piece.text:

@@ -272,7 +272,6 @@ class OnnxCausalLM:
         return self._table.rows(slice(None) if tokens is None else tokens)
 
     def forget(self) -> None:
-        """See `CausalLM.forget`."""
         self.kept.clear()
 
     def check_ids(self, ids: Sequence[int]) -> None:
@@ -306,7 +305,6 @@ class OnnxRows:
         self._binding = self._bound(slice(None))
 
     def step(self, tokens: Sequence[int]) -> Logits:
-        """See `Rows.step`."""
         self.logits = self.advance(tokens, range(len(self.lengths))).logits
         return self.logits
 
@@ -331,7 +329,6 @@ class OnnxRows:
         return read
 
     def extend(self, row: int, tokens: Sequence[int]) -> Logits:
-        """See `Rows.extend`."""
         if not 0 <= row < len(self.lengths):
             raise ValueError(f"row must lie in 0..{len(self.lengths) - 1}, got {row}")
         self._model.check_ids(tokens)
@@ -343,7 +340,6 @@ class OnnxRows:
         return logits
 
     def fork(self, rows: Sequence[int]) -> OnnxRows:
-        """See `Rows.fork`."""
         if rows and not 0 <= min(rows) <= max(rows) < len(self.lengths):
             raise ValueError(
                 f"rows must lie in 0..{len(self.lengths) - 1}, got {min(rows)}..{max(rows)}"

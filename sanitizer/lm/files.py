@@ -173,7 +173,9 @@ def fetch(
     """
     import tempfile
 
-    manifest = Manifest.read(folder or _existing_folder(name))
+    if folder is None and not (model_folder(name) / "manifest.json").is_file():
+        raise ModelError(f"there is no model {name!r} to fetch")
+    manifest = Manifest.read(folder or model_folder(name))
     target = manifest.weights
     if target is None:
         raise ModelError(f"model {name} is packaged whole; there is nothing to fetch")
@@ -193,14 +195,6 @@ def fetch(
             f"the weights could not be written to {target.parent} ({reason})"
         ) from None
     return target
-
-
-def _existing_folder(name: str) -> Path:
-    """Return the folder of the packaged model `name`; raise ModelError if there is none."""
-    folder = model_folder(name)
-    if not (folder / "manifest.json").is_file():
-        raise ModelError(f"there is no model {name!r} to fetch")
-    return folder
 
 
 def _check_space(manifest: Manifest, folder: Path, download: bool) -> None:

@@ -28,21 +28,12 @@ if TYPE_CHECKING:
 DEFAULT_MASKED_MODEL = "masked-lm"
 MAX_THREADS = 4
 """Threads of one forward pass at most: more gain little on texts of this length."""
-FILES = (
-    "bias.npy",
-    "dyntext.json",
-    "dyntext_tokens_density.npy",
-    "dyntext_tokens_members.npy",
-    "dyntext_words_density.npy",
-    "dyntext_words_members.npy",
-    "embedding_scale.npy",
-    "embeddings.npy",
-    "model.onnx",
-    "output_rows.npy",
-    "outputs.json",
-    "tokenizer.json",
-    "vectors.npy",
-    "words.npy",
+FILES = tuple(
+    """
+    bias.npy dyntext.json dyntext_tokens_density.npy dyntext_tokens_members.npy
+    dyntext_words_density.npy dyntext_words_members.npy embedding_scale.npy embeddings.npy
+    model.onnx output_rows.npy outputs.json tokenizer.json vectors.npy words.npy
+    """.split()
 )
 """Files that the folder of a masked model must hold."""
 MARGIN = 24
@@ -307,13 +298,11 @@ class OnnxMaskedLM:
     def logits(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """See `MaskedLM.logits`."""
         return self._run("logits", ids, lengths, at)
 
     def full_logits(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """See `MaskedLM.full_logits`."""
         states = self._run("states", ids, lengths, at)
         scores: NDArray[np.float32] = self.pieces.times(states) + self._bias
         return scores

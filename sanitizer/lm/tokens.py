@@ -26,9 +26,6 @@ class WordPieces:
     >>> [pieces.token(i) for i in pieces.encode("An unsanitized text")]
     ['An', 'un', 'san', 'iti', 'zed', 'text']
 
-    Args:
-        path: tokenizer.json.
-
     Raises:
         ModelError: the file cannot be used.
     """
@@ -72,9 +69,6 @@ class ByteTokens:
 
     Guarantee: decode(encode(text)) is `text`, but for lone surrogates and what the vocabulary has
     no bytes for (six control characters, the unassigned planes 4 to 11): these become U+FFFD.
-
-    Args:
-        path: tokenizer.json.
 
     Raises:
         ModelError: the file cannot be used.
@@ -197,9 +191,6 @@ class PlacedPieces:
     >>> pieces = PlacedPieces(model_folder("reader") / "tokenizer.json")
     >>> [(a, b) for _, a, b in pieces.placed(["ein Haus"])[0]]
     [(0, 3), (3, 8)]
-
-    Args:
-        path: tokenizer.json.
 
     Raises:
         ModelError: the file cannot be used.

@@ -34,19 +34,7 @@ PAGE = 4096
 MIDDLE = 8
 """Number that MatMulNBits subtracts from a 4-bit level when it is given no zero points."""
 # GGUF's numbers for the types of metadata values -> formats of `struct`
-_FORMATS = {
-    0: "<B",
-    1: "<b",
-    2: "<H",
-    3: "<h",
-    4: "<I",
-    5: "<i",
-    6: "<f",
-    7: "<?",
-    10: "<Q",
-    11: "<q",
-    12: "<d",
-}
+_FORMATS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
 _TEXT, _LIST = 8, 9
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 
@@ -120,7 +108,7 @@ class Gguf:
         if kind == _LIST:
             inner, n = self._next("<I"), self._next("<Q")
             return [self._value(inner) for _ in range(n)]
-        return self._next(_FORMATS[kind])
+        return self._next(f"<{_FORMATS[kind]}")
 
     def _entry(self) -> tuple[str, int, tuple[int, ...], int]:
         name = self._text().decode()
@@ -218,18 +206,13 @@ class ModelShape:
             ModelError: one is missing.
         """
         data = {key.removeprefix("llama."): value for key, value in gguf.metadata.items()}
+        keys = """
+            block_count embedding_length attention.head_count attention.head_count_kv
+            feed_forward_length vocab_size context_length rope.freq_base
+            attention.layer_norm_rms_epsilon
+        """
         try:
-            return cls(
-                n_layers=int(data["block_count"]),
-                width=int(data["embedding_length"]),
-                n_heads=int(data["attention.head_count"]),
-                n_kv_heads=int(data["attention.head_count_kv"]),
-                n_inner=int(data["feed_forward_length"]),
-                n_vocabulary=int(data["vocab_size"]),
-                n_positions=int(data["context_length"]),
-                theta=float(data["rope.freq_base"]),
-                eps=float(data["attention.layer_norm_rms_epsilon"]),
-            )
+            return cls(*(data[key] for key in keys.split()))
         except KeyError as error:
             raise ModelError(f"the GGUF file states no {error.args[0]}") from None
 
