@@ -20,6 +20,7 @@ from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
+from sanitizer.storage.databases import Closing
 from sanitizer.storage.ledger import as_printed
 from sanitizer.storage.table import Entries, Row, Wanted
 from sanitizer.storage.vault import Vault, placeholders, tag_of
@@ -102,7 +103,7 @@ class _Chunk:
     tables: dict[bytes, _Table] = field(default_factory=dict)
 
 
-class RowSanitizer:
+class RowSanitizer(Closing):
     """Sanitizes the rows of Arrow batches for one job. For one thread; each process makes its own.
 
     Models are loaded when a row needs them, the store is opened at once.
@@ -187,12 +188,6 @@ class RowSanitizer:
 
     def close(self) -> None:
         self.store.close()
-
-    def __enter__(self) -> RowSanitizer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- reading ----
 

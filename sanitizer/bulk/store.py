@@ -30,8 +30,10 @@ from typing import Any, Self
 from sanitizer.bulk.databases import PREFIX, FileTables, PostgresTables, on_postgres
 from sanitizer.errors import BudgetExceeded, VaultError
 from sanitizer.randomness import secret_key
+from sanitizer.storage import sealing
+from sanitizer.storage.databases import Closing
 from sanitizer.storage.ledger import Ledger, Scope
-from sanitizer.storage.sealing import SALT_BYTES, SEAL_BYTES, derived_keys, dumped, new_cost
+from sanitizer.storage.sealing import SALT_BYTES, SEAL_BYTES, derived_keys, dumped
 from sanitizer.storage.table import Entries, Row
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
@@ -108,7 +110,7 @@ class NewRow:
     owner: str = field(default="", repr=False)
 
 
-class JobStore:
+class JobStore(Closing):
     """The open store of one job. One thread uses it; each process opens its own.
 
     Args:
@@ -254,12 +256,6 @@ class JobStore:
         self._db.close()
         if self._ledger is not None:
             self._ledger.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- transactions ----
 
@@ -414,7 +410,7 @@ class JobStore:
 
     def _made(self, key: bytes, facts: Mapping[str, Any]) -> list[tuple[str, bytes]]:
         """Return what begins the store of a new job."""
-        salt, cost = secret_key()[:SALT_BYTES], new_cost()
+        salt, cost = secret_key()[:SALT_BYTES], sealing.SCRYPT_N
         self._keys = derived_keys(self.where, key, salt, cost)
         return [
             ("format", FORMAT.encode()),

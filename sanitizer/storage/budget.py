@@ -6,7 +6,6 @@ import math
 import threading
 from collections import defaultdict
 from fractions import Fraction
-from types import TracebackType
 from typing import Self
 
 from sanitizer.errors import BudgetExceeded, NotCertified
@@ -165,9 +164,7 @@ class Charges:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, of: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         for text in list(self._open) if error is not None else ():
             self.settle(text, self._drawn)
 

@@ -63,6 +63,18 @@ class Executor(Protocol):
         """Run a statement for each tuple of values."""
 
 
+class Closing:
+    """What is closed at the end of a `with` block."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 class SQLite:
     """An open file. Safe for threads, one transaction at a time; unusable after a fork.
 

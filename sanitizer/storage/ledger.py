@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.randomness import secret_key
+from sanitizer.storage.databases import Closing
 from sanitizer.storage.postgres_store import PATIENCE, PostgresStore
 from sanitizer.storage.sealing import Keys, hmac_of
 from sanitizer.storage.store import LATEST, LEDGER, MemoryStore, Rows, SqliteStore, mark
@@ -211,7 +212,7 @@ class _Charge(NamedTuple):
 AnyRow = TypeVar("AnyRow", Account, _Charge)
 
 
-class Budgets:
+class Budgets(Closing):
     """Budgets of many scopes in a store; what all ledgers are."""
 
     def __init__(
@@ -349,12 +350,6 @@ class Budgets:
     def close(self) -> None:
         """Close the store; open reservations stay charged."""
         self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _all(self, rows: Rows, **which: object) -> tuple[list[Account], list[_Charge]]:
         """Return all accounts, and the charges whose columns have some values, verified."""

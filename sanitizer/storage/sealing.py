@@ -82,11 +82,6 @@ class Keys:
         return hmac_of(self._mac_key, *fields)
 
 
-def new_cost() -> int:
-    """Return scrypt's N of stores that are made now."""
-    return SCRYPT_N
-
-
 def derived_keys(where: object, key: bytes, salt: bytes, cost: int | None = None) -> Keys:
     """Return the keys that scrypt derives from a secret and a stored salt.
 

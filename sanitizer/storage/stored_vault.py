@@ -16,11 +16,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
+from sanitizer.storage.databases import Closing
 from sanitizer.storage.postgres_store import PostgresRows, PostgresStore
 from sanitizer.storage.sealing import decoded, derived_keys, dumped, encoded, key_bytes
 from sanitizer.storage.store import VAULT, Rows, SqliteStore
@@ -330,7 +331,7 @@ class StoredVault(Vault):
             self._cache.keep(conversation_id, state, state.n)
 
 
-class FileVault(StoredVault):
+class FileVault(StoredVault, Closing):
     """Vault in an encrypted file; for the processes of one machine.
 
     Many threads and processes may use one file at once; each process opens its own, after a fork
@@ -421,12 +422,6 @@ class FileVault(StoredVault):
         with self._lock:
             self._cache.clear()
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _changing(self) -> AbstractContextManager[Rows]:
         return self._file.write(VaultError)

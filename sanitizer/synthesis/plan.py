@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 from string import Formatter
 from typing import Any, Protocol, TypedDict
@@ -21,6 +21,7 @@ from sanitizer.privacy.invisibleink import InvisibleInk, solve_clip_norm
 from sanitizer.privacy.next_token import cost
 from sanitizer.privacy.weights import VARIANTS, check_count, check_number, check_one_of
 from sanitizer.randomness import SYSTEM_RANDOM, Source
+from sanitizer.results import finite
 from sanitizer.storage.ledger import Ledger, Scope
 
 UNIT = "one reference document"
@@ -94,10 +95,7 @@ class SynthesisRecord:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; a bound that is not finite becomes None."""
-        return {
-            k: None if isinstance(v, float) and not isfinite(v) else v
-            for k, v in asdict(self).items()
-        }
+        return finite(asdict(self))
 
 
 class SynthesizedText(str):
@@ -448,8 +446,7 @@ class Plan:
             claimed_epsilon=self.claimed,
             certified=self.decoder.reason is None,
             reason=self.decoder.reason,
-            # The bound, or if there is none the claim.
-            charged=self.epsilon if self.epsilon < inf else self.claimed or 0.0,
+            charged=self.charged,
             n_references=0 if self.public_only else setting.n_pool,
             max_tokens=options.max_tokens,
             n_charged=0 if self.public_only else setting.n_charged,

@@ -40,10 +40,6 @@ class SeededSource:
         return self._random.randrange(n)
 
 
-TOY_VOCABULARY_SIZE = 12
-"""Number of words in the toy vocabularies of the tests."""
-
-
 class ToyBackbone:
     """A MaskedLM with scores of your choice over the packaged vocabulary; no model is run.
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -100,8 +99,6 @@ def answer(
     Args:
         endpoint: "chat/completions", "responses", "completions", "embeddings", or one of
             Anthropic's, Gemini's or Ollama's (`other_apis`).
-        document: body of the request.
-        text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """
@@ -172,10 +169,7 @@ class Received:
     ('embeddings', 'value', 'Hello')
 
     Attributes:
-        method: of the request line.
-        target: path and query of the request line.
-        headers: as sent, in order.
-        body: without transfer coding.
+        target: path and query. headers: as sent, in order. body: without transfer coding.
     """
 
     method: str
@@ -319,12 +313,7 @@ class RecordingServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _connected(self) -> bytearray:

@@ -11,11 +11,10 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from math import isfinite
 from typing import Any, AnyStr
 
 from sanitizer.errors import RequestRefused
-from sanitizer.results import Record
+from sanitizer.results import Record, finite
 from sanitizer.wire.walker import sure_kind
 
 SHORT_BYTES = 4_000
@@ -123,9 +122,7 @@ class WireRecord:
         """Return plain values for JSON; a bound that is not finite is None there."""
         values = {name: getattr(self, name) for name in _HEADERS}
         values |= {"untouched": dict(self.untouched), "claims_ended": list(self.claims_ended)}
-        return {
-            k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()
-        }
+        return finite(values)
 
     def headers(self) -> dict[str, str]:
         """Return response headers, "sanitizer-epsilon-total: 12.0" and so on; ASCII only."""

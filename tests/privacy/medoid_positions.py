@@ -9,7 +9,7 @@ from sanitizer.lm.word_vectors import PieceTable, WordTable
 from sanitizer.pipeline.outputs import Medoids, OneTokenOutputs
 from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.weights import Weights
-from sanitizer.testing.models import TOY_VOCABULARY_SIZE
+from tests.privacy.toy_scores import TOY_VOCABULARY_SIZE
 
 
 def toy_outputs(seed: int = 7) -> OneTokenOutputs:

@@ -15,6 +15,7 @@ from sanitizer.privacy.weights import Logits
 from sanitizer.randomness import Source
 
 N_TOKENS = 6
+TOY_VOCABULARY_SIZE = 12
 LARGEST = float(np.finfo(np.float32).max)
 Distribution = dict[tuple[int, ...], Fraction]
 
