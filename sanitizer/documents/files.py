@@ -58,7 +58,7 @@ def edits_of(original: str, result: SanitizedText) -> list[Edit]:
 
 
 def edits_between(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
-    """Return edits that make one list of lines of another.
+    """Return edits that make one list of lines of another, each within a cell between tabs.
 
     Args:
         before, after: as many lines each; offsets count one character between lines.
@@ -71,23 +71,13 @@ def edits_between(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
     edits: list[Edit] = []
     at = 0
     for old, new in zip(before, after, strict=True):
-        if old != new:
-            edits += [edit.shifted(at) for edit in _cell_edits(old, new)]
-        at += len(old) + 1
-    return edits
-
-
-def _cell_edits(old: str, new: str) -> list[Edit]:
-    """Return the edits of a line, each within one cell: those of a row lie between tabs."""
-    cells, others = old.split("\t"), new.split("\t")
-    if len(cells) != len(others):  # a stand-in of several cells, or a value with a tab in it
-        return _line_edits(old, new)
-    edits: list[Edit] = []
-    at = 0
-    for cell, other in zip(cells, others, strict=True):
-        if cell != other:
-            edits += [edit.shifted(at) for edit in _line_edits(cell, other)]
-        at += len(cell) + 1
+        cells, others = old.split("\t"), new.split("\t")
+        if len(cells) != len(others):  # a stand-in of several cells, or a value with a tab in it
+            cells, others = [old], [new]
+        for cell, other in zip(cells, others, strict=True):
+            if cell != other:
+                edits += [edit.shifted(at) for edit in _line_edits(cell, other)]
+            at += len(cell) + 1
     return edits
 
 
