@@ -14,12 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from sanitizer.errors import VaultError
-from sanitizer.storage.databases import Database, SQLite, make_file
+from sanitizer.storage.databases import BUSY_SECONDS, Database, SQLite, make_file
 
 DATABASE_VARIABLE = "SANITIZER_DATABASE"
 """Environment variable that holds the address of PostgreSQL."""
-BUSY_SECONDS = 60.0
-"""How long a statement waits for other processes."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 PREFIX = "postgres:"
 """Of the names of stores on PostgreSQL."""

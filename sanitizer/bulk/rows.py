@@ -196,9 +196,11 @@ class RowSanitizer(Closing):
         if missing := [name for name in job.needed if name not in batch.schema.names]:
             raise ValueError(f"the rows have no column {', '.join(map(repr, missing))}")
         columns = [_cells(batch, column) for column in self._columns]
-        units = [None] * batch.num_rows if job.unit_column is None else self._units(batch)
+        units: Sequence[str | None] = [None] * batch.num_rows
+        if job.unit_column is not None:
+            units = _names(batch, job.unit_column)
         if job.id_column is not None:
-            rows = [_name(value, job.id_column) for value in _values(batch, job.id_column)]
+            rows = _names(batch, job.id_column)
             labels = [f"row {i + 1} of a batch" for i in range(len(rows))]
         elif names is not None:
             rows = labels = list(names)
@@ -207,10 +209,6 @@ class RowSanitizer(Closing):
         for name, label, unit, *cells in zip(rows, labels, units, *columns, strict=True):
             digest = self.store.digest([*cells, unit])
             yield _Input(self.store.row_key(name), digest, tuple(cells), unit, label)
-
-    def _units(self, batch: Batch) -> list[str | None]:
-        column = str(self.job.unit_column)
-        return [_name(value, column) for value in _values(batch, column)]
 
     # ---- processing ----
 
@@ -377,7 +375,8 @@ def _cells(batch: Batch, column: Column) -> list[str | None]:
     return values
 
 
-def _name(value: Any, column: str) -> str:
-    if value is None or value == "":
+def _names(batch: Batch, column: str) -> list[str]:
+    values = _values(batch, column)
+    if None in values or "" in values:
         raise ValueError(f"column {column!r} must have a value in each row")
-    return str(value)
+    return [str(value) for value in values]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -34,7 +34,7 @@ from sanitizer.storage import sealing
 from sanitizer.storage.databases import Closing
 from sanitizer.storage.ledger import Ledger, Scope
 from sanitizer.storage.sealing import SALT_BYTES, SEAL_BYTES, derived_keys, dumped
-from sanitizer.storage.table import Entries, Row
+from sanitizer.storage.table import Cache, Entries, Row
 
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 LEDGER_KEY_VARIABLE = "SANITIZER_LEDGER_KEY"
@@ -73,14 +73,12 @@ class StoredRow:
     table: tuple[Row, ...] = field(default=(), repr=False)
 
     def values(self) -> tuple[Any, ...]:
-        counts = (self.nano, self.n_things, self.n_drawn, self.refused, self.unit)
-        return (self.digest, self.cells, *counts, self.table)
+        return tuple(getattr(self, name) for name in self.__slots__)
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        digest, cells, nano, n_things, n_drawn, refused, unit, table = values
-        rows = tuple(Row(*row) for row in table)
-        return cls(digest, tuple(cells), nano, n_things, n_drawn, refused, unit, rows)
+        digest, cells, *others, table = values
+        return cls(digest, tuple(cells), *others, table=tuple(Row(*row) for row in table))
 
 
 @dataclass
@@ -145,7 +143,7 @@ class JobStore(Closing):
             if on_postgres(path)
             else FileTables(path.absolute(), made)
         )
-        self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
+        self._decoded: Cache[int, list[StoredRow]] = Cache(MAX_DECODED)
         try:
             self.facts = self._verified(key)
             if facts is not None and self.facts != facts:
@@ -353,7 +351,11 @@ class JobStore(Closing):
             name, charges, keys, units = json.loads(self._open(sealed, "pending", batch))
             refusal: BudgetExceeded | None = None
             try:
-                amounts = {self._scope(owner): Fraction(nano, NANO) for owner, nano in charges}
+                of_store = Scope("conversation", self._name)
+                amounts = {
+                    Scope("user", owner) if owner else of_store: Fraction(nano, NANO)
+                    for owner, nano in charges
+                }
                 self._ledger.charge_once(amounts, bytes.fromhex(name))
             except BudgetExceeded as error:
                 refusal = error
@@ -367,9 +369,6 @@ class JobStore(Closing):
         if refusal is not None:
             raise refusal
 
-    def _scope(self, owner: str) -> Scope:
-        return Scope("user", owner) if owner else Scope("conversation", self._name)
-
     def _take_back(self, batch: int, keys: Sequence[str], units: Sequence[str]) -> None:
         """Delete a batch that the ledger refused; its units are as they were before."""
         self._db.rows("DELETE FROM batch WHERE id = ?", batch)
@@ -382,15 +381,14 @@ class JobStore(Closing):
     # ---- content ----
 
     def _batch(self, number: int) -> list[StoredRow]:
-        if number not in self._decoded:
+        rows = self._decoded.use(number)
+        if rows is None:
             read = self._db.rows("SELECT body FROM batch WHERE id = ?", number)
             body = read[0][0] if read else None
             found = json.loads(self._open(body, "batch", number))
-            self._decoded[number] = [StoredRow.of(values) for values in found]
-            if len(self._decoded) > MAX_DECODED:
-                self._decoded.popitem(last=False)
-        self._decoded.move_to_end(number)
-        return self._decoded[number]
+            rows = [StoredRow.of(values) for values in found]
+            self._decoded.keep(number, rows, 0)
+        return rows
 
     def _unit(self, key: bytes, version: int, body: bytes) -> UnitState:
         spent, rows, numbers = json.loads(self._open(body, "unit", key, version))
