@@ -77,8 +77,9 @@ class StoredRow:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        digest, cells, *others, table = values
-        return cls(digest, tuple(cells), *others, table=tuple(Row(*row) for row in table))
+        digest, cells, nano, n_things, n_drawn, refused, unit, table = values
+        rows = tuple(Row(*row) for row in table)
+        return cls(digest, tuple(cells), nano, n_things, n_drawn, refused, unit, rows)
 
 
 @dataclass
