@@ -380,10 +380,7 @@ class AnswerContext:
     """Everything needed to restore one answer.
 
     Attributes:
-        restorer: restorer of the conversation's identifiers.
-        extractor: extractor as `extractor_for` returns it.
         prompts: prompts that the answer may speak of; the last one is the one it answers.
-        policy: policy under which they were sanitized.
     """
 
     restorer: Restorer
@@ -435,7 +432,6 @@ class AnswerStream(Iterator[str]):
     Attributes:
         extracted: True if the answer was rewritten; final after the last piece.
         note: as in `RestoredAnswer`; final after the last piece.
-        notes: as those of `RestoredAnswer`.
         drawn: what the model was told instead of something private -> what that is.
     """
 

@@ -52,10 +52,6 @@ class WordMap:
 
     A released word is in it only if it was released for one original in all the prompts, occurs
     itself in none of them, and is no public word.
-
-    Args:
-        prompts: the prompts, as `sanitize` returned them.
-        policy: the policy under which they were sanitized.
     """
 
     def __init__(self, prompts: Iterable[SanitizedText], policy: Policy) -> None:

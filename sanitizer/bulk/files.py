@@ -399,7 +399,6 @@ def rewrite(
     """Write all files anew, with changed columns; the target appears whole or not at all.
 
     Args:
-        files: of one input.
         target: a file, or the folder that takes the place of the input's; must not exist.
         needed: columns that `change` is given.
         change: returns the changed columns of some rows.

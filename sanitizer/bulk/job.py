@@ -23,7 +23,6 @@ class Column:
     """A column that is sanitized.
 
     Attributes:
-        name: of the column.
         policy: name of a preset or path of a policy file for texts; "" for the job's policy.
         kind: class of a column whose cells are one thing each ("PERSON"); "" for texts.
     """

@@ -112,7 +112,6 @@ class RowSanitizer(Closing):
         stopped: asked after each commit; True ends the work with an InterruptedError.
 
     Args:
-        job: what is done.
         create: make the job's store if it is missing; False makes that an error.
 
     Raises:

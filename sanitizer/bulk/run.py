@@ -80,12 +80,10 @@ def sanitize_files(
     charged nor drawn again. The output appears when all rows are done, whole or not at all.
 
     Args:
-        job: what is done.
         source: a .csv, .tsv, .jsonl, .ndjson or .parquet file, or a folder of such files.
         target: the output, of the same format; must not exist.
         engine: "local", "ray" or "spark".
         workers: processes, actors or cores; 0 works in this process ("local" only).
-        progress: show a bar on standard error.
 
     Raises:
         ValueError: naming file, column or argument.

@@ -42,7 +42,6 @@ class Corrections:
     """The memory of one user or team, in a file. Safe for many threads and processes.
 
     Args:
-        path: of the file.
         key: a secret of at least 16 characters or bytes; by default from the environment variable
             SANITIZER_VAULT_KEY.
         create: make the file if it is missing; otherwise that is an error, since a memory that is

@@ -32,7 +32,6 @@ class Edit(NamedTuple):
 
     Attributes:
         start, end: character offsets in the text before any edit.
-        text: what stands there afterwards.
     """
 
     start: int
@@ -176,7 +175,6 @@ class PiecedDocument:
     Args:
         pieces: in order of reading.
         write: writes the file after the pieces were put.
-        suffix: suffix of the format that is written.
     """
 
     def __init__(self, pieces: Sequence[Piece], write: Callable[[Path], None], suffix: str) -> None:

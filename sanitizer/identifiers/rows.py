@@ -256,7 +256,6 @@ class Registry:
     """Rows, by what finds them.
 
     Attributes:
-        rows: name -> row.
         begun: string that values begin with -> rows.
         marked: rows with marks, and those of a form alone.
         numbered: rows that are tried at every number.

@@ -70,9 +70,6 @@ def find(
     >>> [(i.kind, i.text) for i in find("Mail anna@example.org or call (555) 234-5678.")]
     [('EMAIL', 'anna@example.org'), ('PHONE', '(555) 234-5678')]
 
-    Args:
-        registry: the rows that are searched for; default those of the package.
-
     Raises:
         ValueError: a kind is not in KINDS.
     """

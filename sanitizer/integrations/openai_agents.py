@@ -53,7 +53,6 @@ def shield_agents(
     Args:
         sanitizer: Sanitizer of the conversation, or of the whole program.
         client: client to shield; default one with the settings of the environment.
-        traces: what happens to traces.
 
     Returns:
         The shielded client.

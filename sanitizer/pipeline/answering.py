@@ -47,7 +47,6 @@ class Answers:
     """What comes back in one conversation. Safe for many threads.
 
     Args:
-        vault: holds table, messages and answers.
         extractor: rewrites answers for the original prompt; None restores identifiers only.
         is_typed: returns whether a person writes in role "user", as far as can be told.
 

@@ -177,6 +177,8 @@ class Conversation:
         if vault is None:
             scratch = preview and not rules.perturb
             vault = self.vault.scratch(name) if scratch else self.vault
+        is_below = isinstance(vault, Scratch) and vault.below is self.vault
+        left = LeftBefore(self._left if is_below else None)
         return Conversation(
             replace(old, mechanism=mechanism, policy=rules),
             self._loader
@@ -188,12 +190,8 @@ class Conversation:
             preview or self.preview,
             self._responses if vault is self.vault else None,
             self._previews,
-            self._left if vault is self.vault else self._left_below(vault),
+            self._left if vault is self.vault else left,
         )
-
-    def _left_below(self, vault: Vault) -> LeftBefore:
-        is_scratch = isinstance(vault, Scratch) and vault.below is self.vault
-        return LeftBefore(self._left if is_scratch else None)
 
     def corrected(self, policy: Policy) -> Conversation:
         """Return the same conversation under a policy that differs in its corrections alone."""
@@ -441,11 +439,10 @@ class Conversation:
 
     def known_number(self, spelling: str) -> str | None:
         """Return the stand-in of a JSON number that is an identifier of the conversation."""
-        identifiers = self._followed()
-        if (form := identifiers.number(spelling)) is None:
+        if (wanted := self._followed().number(spelling)) is None:
             return None
         with self._tables.edit(self.conversation) as table:
-            return table.hide(Wanted(identifiers.kind(form), form))
+            return table.hide(wanted)
 
     # ---- what was released ----
 

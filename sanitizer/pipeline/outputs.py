@@ -293,11 +293,7 @@ class NearestLists:
 
 
 class WordNeighborhoods:
-    """Neighbors among the output words Y, for every word with a vector (certified variant).
-
-    Attributes:
-        range: of the density over all of these.
-    """
+    """Neighbors among the output words Y, for every word with a vector (certified variant)."""
 
     def __init__(self, table: WordTable, lists: NearestLists) -> None:
         if len(lists.density) != len(table.words):
@@ -338,9 +334,6 @@ class TokenNeighborhoods:
 
     Args:
         rows: int8 [n_tokens, width], the rows of the table without their scale.
-
-    Attributes:
-        range: of the density over all tokens.
     """
 
     CHUNK = 512
@@ -430,7 +423,8 @@ class Medoids:
         self._spellings, self._fold = _spellings(outputs.outputs)
         table = outputs.words
         vectors = table.output_vectors.astype(np.float32) / table.output_norms[:, None]
-        axes = _axes(vectors)
+        _, axes = np.linalg.eigh(vectors.T @ vectors)  # the last: where vectors differ most
+        axes = np.ascontiguousarray(axes[:, ::-1][:, :WIDTH], dtype=np.float32)
         self._vectors = vectors[self._spellings[:, 0]] @ axes
         centres, self._shares = tail(table, N_TAIL)
         self._to_tail = self._vectors @ (centres @ axes).T
@@ -541,12 +535,6 @@ def _spellings(outputs: list[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     there = np.arange(counts.max()) < counts[:, None]
     spelled = np.where(there, order[np.minimum(places, len(order) - 1)], len(order))
     return spelled, fold
-
-
-def _axes(vectors: Floats) -> Floats:
-    """Return the directions in which vectors differ most, float32 [n_dimensions, WIDTH]."""
-    _, axes = np.linalg.eigh(vectors.T @ vectors)
-    return np.ascontiguousarray(axes[:, ::-1][:, :WIDTH], dtype=np.float32)
 
 
 def tail(table: WordTable, n: int) -> tuple[Floats, Floats]:

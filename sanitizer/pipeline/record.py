@@ -29,7 +29,6 @@ class Settings:
     """The settings of one Sanitizer that decide what is released and what its record says.
 
     Attributes:
-        policy: what is public and what goes to the vault.
         delta: delta at which `epsilon_total` is composed.
 
     Raises:

@@ -379,7 +379,8 @@ class _Answers:
         found = [self._exact.get((each.role, each.shown), []) for each in history]
         notes = [self._exact.get((_FIRST_SENT, key), []) for key in keys]
         sources = [
-            [(one.place, one.aside) for one in known] or self._sources(each)
+            [(one.place, one.aside) for one in known]
+            or self._aligners[each.role].sources(each.read, None)
             for each, known in zip(history, found, strict=True)
         ]
         moved = _moved(
@@ -411,26 +412,23 @@ class _Answers:
                 note = None  # it is of another text that looks like this one
             turn = note.turn if note else None
             known = [one for one in found[i] if turn is None or one.turn < turn]
+            aligner = self._aligners[each.role]
             if known:
                 # The latest of those that are nearest: an answer may have been asked for again.
                 nearest = min(reversed(known), key=lambda one: far_from(one.place, one.aside))
                 far = far_from(nearest.place, nearest.aside)
                 # One that is spelled otherwise may be nearer: JSON is written again by some.
                 if far == (False, 0) or all(
-                    far_from(*at) >= far for at in self._sources(each, turn)
+                    far_from(*at) >= far for at in aligner.sources(each.read, turn)
                 ):
                     aligned.append(nearest.sent)
                     continue
             cut = self._cut_off(each, expected, turn) if each.text is None else None
-            aligner = self._aligners[each.role]
             segments = cut or tuple(aligner.align(each.read, expected, each.aside, turn))
             aligned.append(segments)
             if note is None and not covers(segments, each.read):
                 new.append(Passage(_FIRST_SENT, keys[i], keys[i], (), expected))
         return aligned, new
-
-    def _sources(self, text: Resent, before: int | None = None) -> list[tuple[int, str]]:
-        return self._aligners[text.role].sources(text.read, before)
 
     def _cut_off(
         self, resent: Resent, place: int, before: int | None

@@ -297,7 +297,6 @@ class Sanitizer:
         """Make many texts private; return the results in order.
 
         Args:
-            progress: show a bar on standard error.
             role: role of all texts, or one for each.
             fresh, keep, source: as for `sanitize`.
             together: True: all texts are of this Sanitizer's conversation, and equal things have
@@ -323,7 +322,8 @@ class Sanitizer:
         read = [DeclaredText.of(text, keep) for text in texts]
         results: list[SanitizedText] = []
         new: list[bool] = []
-        linked = not self.policy.perturb and self._is_linked(together)
+        together = self._named if together is None else together
+        linked = together and not self.policy.perturb
         with_roles = list(_with_roles(read, role))
         stream = self._stream(with_roles, fresh, together, source)
         try:
@@ -362,23 +362,30 @@ class Sanitizer:
         'Mail <EMAIL_1>'
         """
         read = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
+        together = self._named if together is None else together
         return (result for result, _ in self._stream(read, fresh, together, source))
 
     def _stream(
         self,
         read: Iterable[tuple[DeclaredText, str]],
         fresh: bool,
-        together: bool | None,
+        together: bool,
         source: Source,
     ) -> Iterator[tuple[SanitizedText, bool]]:
         """Yield the results of texts with their roles, and whether each was treated anew."""
-        apart = not (self.policy.perturb or self._is_linked(together))
+        apart = not (self.policy.perturb or together)
         group: list[_Pending] = []
         n_tokens = 0
         for text, its_role in read:
-            if not self._draws_words(its_role, fresh):
+            by_words = self._draws_words(its_role, fresh)
+            if by_words:
+                pending = self._pending(text, its_role, fresh, source)
+                group.append(pending)
+                n_tokens += len(pending.masked.ids) if pending.masked else 0
+            if not by_words or n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
                 yield from ((each, False) for each in self._by_words(group, fresh, source))
                 group, n_tokens = [], 0
+            if not by_words:
                 own = self
                 if apart:
                     own = self._copy()
@@ -386,17 +393,7 @@ class Sanitizer:
                 result, is_new = own._leaving(text, its_role, fresh, source)
                 result = replace(result, conversation=own.conversation) if apart else result
                 yield result, is_new
-                continue
-            pending = self._pending(text, its_role, fresh, source)
-            group.append(pending)
-            n_tokens += len(pending.masked.ids) if pending.masked else 0
-            if n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
-                yield from ((each, False) for each in self._by_words(group, fresh, source))
-                group, n_tokens = [], 0
         yield from ((each, False) for each in self._by_words(group, fresh, source))
-
-    def _is_linked(self, together: bool | None) -> bool:
-        return self._named if together is None else together
 
     def _copy(self) -> Sanitizer:
         other = object.__new__(type(self))
@@ -768,8 +765,7 @@ def _fresh_name() -> str:
 
 def _corrected(rules: Policy, listed: Listed | None) -> Policy:
     """Return a policy with what memories say; one without memories stays as it is."""
-    if listed is None:
-        return rules.with_corrections(frozenset(), frozenset(), "")
+    listed = listed or Listed()
     return rules.with_corrections(listed.hidden, listed.kept, listed.mark)
 
 

@@ -140,9 +140,8 @@ def surrogates(
                 made = names.draw(each.kind, each.original, table.originals.marks, source)
             value = table.assign(each, made or plain(table, each, number, policy.style, source))
         values[i] = value
-    plural: Collection[int] = ()
-    if any(unit.kind in OF_PEOPLE for unit in hidden):
-        plural = plural_places(text, units)
+    people = any(unit.kind in OF_PEOPLE for unit in hidden)
+    plural = plural_places(text, units) if people else ()
     written = iter(
         [
             _in_place(table, text, unit, values[i], coded, earlier, unit.start in plural)
@@ -453,16 +452,13 @@ class KnownIdentifiers:
         if not self._numbers:
             return
         for match in _SPACED.finditer(text):
-            if (form := self.number(match[0])) is not None:
-                yield *match.span(), self._kinds[form]
+            if (wanted := self.number(match[0])) is not None:
+                yield *match.span(), wanted.kind
 
-    def number(self, spelling: str) -> str | None:
+    def number(self, spelling: str) -> Wanted | None:
         """Return the identifier that a JSON number is; None for any other."""
-        return next((self._numbers[s] for s in _spellings(spelling) if s in self._numbers), None)
-
-    def kind(self, form: str) -> str:
-        """Return the class of an identifier."""
-        return self._kinds[form]
+        forms = (self._numbers[s] for s in _spellings(spelling) if s in self._numbers)
+        return next((Wanted(self._kinds[form], form) for form in forms), None)
 
     def _longest(self, text: str, at: int) -> str | None:
         """Return the longest form that occurs here on its own, or is sure."""

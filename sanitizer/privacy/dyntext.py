@@ -76,8 +76,6 @@ class DensityRange:
     """Public constants of the density over all words.
 
     Attributes:
-        lowest: the smallest density.
-        highest: the largest density.
         sensitivity: the largest `Neighborhood.sensitivity`.
     """
 

@@ -113,7 +113,6 @@ def evaluate(
 
     Args:
         sanitizer: its budget, ledger and memory are left alone.
-        progress: show a bar on standard error.
         source: of the draws; replace it in tests only.
 
     Raises:

@@ -215,11 +215,7 @@ def make_file(path: Path, statements: Statements) -> None:
 
 @dataclass
 class Transaction:
-    """Statements of one thread on one connection, all of them or none.
-
-    Attributes:
-        seconds: how long a statement may take.
-    """
+    """Statements of one thread on one connection, all of them or none."""
 
     _database: Database
     _error: type[SanitizerError]

@@ -117,9 +117,6 @@ class PostgresStore(Closing):
         seconds: how long a statement waits for the database.
         connections: most connections of this process.
 
-    Attributes:
-        secret: key of the message hashes, 32 bytes.
-
     Raises:
         ValueError: a short key.
         VaultError: no database, no right to use it, another version of the tables, a wrong key.

@@ -46,7 +46,6 @@ class Keys:
     Args:
         where: what the rows belong to, for errors.
         derived: 64 secret bytes: the key of the encryption, then that of the HMAC.
-        error: raised by `open`.
     """
 
     def __init__(

@@ -211,7 +211,6 @@ class Entries:
         parts: word of a person's name -> the key of the only person with it, None if several have.
         left: key -> class of the things that left as they are; "AGE" for an age.
         decided: key of a message -> what an answer to it asked for, RELEASED or REFUSED.
-        is_late: marked so.
         tag: number before those of placeholders that no other conversation has; 0 for none.
         floor: numbers up to it may be in use by conversations that were forgotten.
         used: released value -> original of what this edit found and assigned.

@@ -66,10 +66,8 @@ class SynthesisRecord:
         n_references: how many were read for this text, or set of outputs.
         max_tokens: of one text, paid for in full.
         n_charged: tokens that one unit pays for, of all texts that read it.
-        n_tokens: how many were drawn.
         fell_back: True if epsilon was too small, so that no reference was read.
         note: says so; None otherwise.
-        model_sha256: hash of the model's manifest.
     """
 
     method: str
@@ -430,7 +428,6 @@ class Plan:
         Args:
             rule: which text reads which references, in words.
             extra: settings besides the decoder's.
-            n_tokens: how many were drawn.
         """
         setting, options = self.setting, self.setting.options
         return SynthesisRecord(

@@ -85,7 +85,6 @@ def synthesize(
         model: folder, or a loaded model; default the packaged one, whose weights are fetched.
         ledger: charged before the text is drawn; the charge stays if an error follows.
         scopes: of the ledger; all of them are charged.
-        progress: show a bar on standard error.
         on_token: called with 1 after each token.
         source: of randomness; replace it in tests only.
 
@@ -123,7 +122,6 @@ def synthesize_batch(
     left over are not read.
 
     Args:
-        references: as for `synthesize`.
         query: as for `synthesize`; the same for all texts.
         n_texts: at most as many as there are references.
         options: as for `synthesize`. `batch_size` is by default also at most the number of

@@ -27,9 +27,6 @@ class SeededSource:
     >>> source = SeededSource(1)
     >>> [source.randbelow(10) for _ in range(5)]
     [2, 9, 1, 4, 1]
-
-    Args:
-        seed: equal seeds give equal draws.
     """
 
     def __init__(self, seed: int) -> None:

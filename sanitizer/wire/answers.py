@@ -118,9 +118,7 @@ class Restoration:
     """Everything needed to restore one answer: the originals as they were when it began to come.
 
     Attributes:
-        asked: what the request tells.
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
-        tellings: of the answer.
         name: that the API gave the answer; "" if it can't be asked for by it.
     """
 

@@ -27,13 +27,13 @@ MAX_EVENT = 8_000_000
 _BLANK_LINE = re.compile(rb"(?:\r\n?+|\n)(?:\r\n?+|\n)")
 _HALVED = (b"\r\n\r", b"\n\r")
 _NEW_LINE = re.compile(rb"\n")
-_LINE_END = re.compile("\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 _DONE = "[DONE]"
 _LAST = ("message_stop", "response.completed", "response.incomplete")
 """Types of events that end an answer, where no other mark does."""
-_SETTLING = re.compile(
-    rb"\[DONE\]|content_block_stop|message_stop|response\.(?:completed|failed|incomplete|cancelled)"
+_SETTLING = (
+    *(b"[DONE]", b"content_block_stop", b"message_stop", b"response.completed"),
+    *(b"response.failed", b"response.incomplete", b"response.cancelled"),
 )
 _HANDLERS: dict[str, type[Events]] = {
     "chat/completions": Chunks,
@@ -55,7 +55,7 @@ def may_settle(data: bytes) -> bool:
     >>> may_settle(b"data: [DONE]\\n\\n"), may_settle(b"data: {}\\n\\n")
     (True, False)
     """
-    return _SETTLING.search(data) is not None
+    return any(mark in data for mark in _SETTLING)
 
 
 class Frames:
@@ -190,7 +190,7 @@ class EventStream:
             raise UpstreamError("the API sent an event that is not UTF-8") from None
         head, data = "", text.strip()
         if not self._are_lines:
-            lines = _LINE_END.split(text) if "\r" in text else text.split("\n")
+            lines = [line.decode() for line in block.splitlines()]
             values = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
             data = "\n".join(values)
             others = [line for line in lines if line and not line.startswith("data:")]

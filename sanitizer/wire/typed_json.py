@@ -268,8 +268,6 @@ class JsonText:
     Args:
         strings: restores text between quotes.
         texts: restores what is no JSON.
-        schema: of the document.
-        coercer: writes values by their types.
         is_message: it is no call's arguments.
     """
 

@@ -132,7 +132,6 @@ class Walker:
         answer: the document is an answer: nothing is refused, and arguments are one slot.
         media: let images, audio and files pass.
         all_keys: keys of plain letters may have to be replaced too.
-        path: of the document.
         place: returns what an element of a list is called in paths, by the list's path, the
             element's position and the element; its position, if None.
 

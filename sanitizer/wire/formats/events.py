@@ -27,7 +27,6 @@ class Channel:
 
     Args:
         path: position of the text in its stream.
-        kind, tool: as of `Restoration.stream`.
         note: how it is noted; its role is "" if it does not go back as history.
     """
 
@@ -56,9 +55,6 @@ class Channel:
         sent, shown = ("".join([part[i] for part in parts]) for i in (0, 1))
         return self._note._replace(sent=sent, shown=shown, ended=self._ended)
 
-    def _came(self) -> str:
-        return "".join([sent for sent, _ in self._parts]) + self._stream.held
-
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now.
 
@@ -69,7 +65,11 @@ class Channel:
             UpstreamError: it is too long, or the answer was told in another way before.
         """
         if self._note.telling and piece:
-            self._restoration.tellings.add(self._note, self._came, self._is_told)
+            self._restoration.tellings.add(
+                self._note,
+                lambda: "".join([sent for sent, _ in self._parts]) + self._stream.held,
+                self._is_told,
+            )
             self._is_told = True
         if self._ended:
             if isinstance(self._stream, RestoredStream) and self._stream.waits:
