@@ -123,11 +123,7 @@ class Extractor(Protocol):
     """
 
     def load(self) -> None:
-        """Load now what is otherwise loaded at first use.
-
-        Raises:
-            ModelError: a model could not be loaded.
-        """
+        """Load now what is otherwise loaded at first use; raise ModelError if that fails."""
 
     def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
         """Yield the new answer in pieces.

@@ -114,11 +114,7 @@ def stamp(path: Path) -> tuple[int, int]:
 
 
 def read(part: Part, needed: Sequence[str]) -> pa.Table:
-    """Return the needed columns of a part.
-
-    Raises:
-        ValueError: naming the file: damaged, or not as it was planned.
-    """
+    """Return the needed columns of a part; raise ValueError, naming a damaged or changed file."""
     path = Path(part.path)
     with _reading(path):
         columns = _form(path).read(part, needed)

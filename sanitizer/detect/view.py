@@ -116,11 +116,7 @@ def plain(word: str) -> str:
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Return all languages by code.
-
-    Raises:
-        ModelError: a list is missing or damaged.
-    """
+    """Return all languages by code; raise ModelError if a list is missing or damaged."""
     folder = model_folder("languages")
     manifest = Manifest.read(folder)
     manifest.verify()

@@ -274,11 +274,7 @@ class OnnxCausalLM:
         self.kept.clear()
 
     def check_ids(self, ids: Sequence[int]) -> None:
-        """Check that there is a token, and that every token is in the vocabulary.
-
-        Raises:
-            ValueError: otherwise; the message names no token.
-        """
+        """Raise ValueError, which names no token, if there is none, or an unknown one."""
         if not len(ids):
             raise ValueError("a prompt must have at least one token")
         if not 0 <= min(ids) <= max(ids) < self.n_vocabulary:

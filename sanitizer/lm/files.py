@@ -77,11 +77,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """Read manifest.json and compare it with manifest.json.sha256.
-
-        Raises:
-            ModelError: it is missing, damaged or not JSON.
-        """
+        """Read manifest.json; raise ModelError unless it is JSON with the hash beside it."""
         try:
             raw = (folder / "manifest.json").read_bytes()
             expected = (folder / "manifest.json.sha256").read_text("ascii").strip()
@@ -140,11 +136,7 @@ class Manifest:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal digits.
-
-    Raises:
-        ModelError: the file cannot be read.
-    """
+    """Return the SHA-256 of a file in hexadecimal digits; raise ModelError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

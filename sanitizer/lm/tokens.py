@@ -95,11 +95,7 @@ class ByteTokens:
         return str(self._tokenizer.decode(ids, skip_special_tokens=True))
 
     def special(self, token: str) -> int:
-        """Return the id of a special token such as "<|im_end|>".
-
-        Raises:
-            ModelError: the model has no such token.
-        """
+        """Return the id of a token such as "<|im_end|>"; raise ModelError if the model has none."""
         return _id(self._tokenizer, token)
 
 

@@ -200,11 +200,7 @@ class ModelShape:
 
     @classmethod
     def of(cls, gguf: Gguf) -> ModelShape:
-        """Return the sizes that a GGUF file states.
-
-        Raises:
-            ModelError: one is missing.
-        """
+        """Return the sizes that a GGUF file states; raise ModelError if one is missing."""
         data = {key.removeprefix("llama."): value for key, value in gguf.metadata.items()}
         keys = """
             block_count embedding_length attention.head_count attention.head_count_kv

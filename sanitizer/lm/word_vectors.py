@@ -22,11 +22,7 @@ WORD_BYTES = 24
 
 
 def mapped(path: Path) -> NDArray[np.generic]:
-    """Map an array file into memory.
-
-    Raises:
-        ModelError: the file is missing or not an array.
-    """
+    """Map an array file into memory; raise ModelError if it is missing or no array."""
     try:
         array: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -58,11 +54,7 @@ class WordTable:
 
     @classmethod
     def load(cls, folder: Path) -> WordTable:
-        """Map the tables of a model folder into memory.
-
-        Raises:
-            ModelError: one is missing or has the wrong shape.
-        """
+        """Map the tables of a model folder into memory; raise ModelError if one does not fit."""
         names = ("words", "vectors", "output_rows")
         words, vectors, rows = (mapped(folder / f"{name}.npy") for name in names)
         if len(words) != len(vectors) or rows.ndim != 1 or int(np.max(rows)) >= len(words):
@@ -149,11 +141,7 @@ class PieceTable:
 
     @classmethod
     def load(cls, folder: Path) -> PieceTable:
-        """Map the table of a model folder into memory.
-
-        Raises:
-            ModelError: a file is missing or not an array.
-        """
+        """Map the table of a model folder into memory; raise ModelError if a file is damaged."""
         return cls(mapped(folder / "embeddings.npy"), mapped(folder / "embedding_scale.npy"))  # type: ignore[arg-type]
 
     @property

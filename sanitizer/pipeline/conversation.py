@@ -211,11 +211,7 @@ class Conversation:
         return self._light[how]
 
     def treatment(self, role: str) -> str:
-        """Return how the policy treats texts of a role, as `Policy.roles` says.
-
-        Raises:
-            TypeError: the role is no str.
-        """
+        """Return how `Policy.roles` treats texts of a role; raise TypeError if it is no str."""
         if not isinstance(role, str):
             raise TypeError(f"role must be a str, got {type(role).__name__}")
         return self.settings.policy.roles.get(role, "treated")
@@ -243,11 +239,7 @@ class Conversation:
         return self._loader.words()
 
     def detector(self) -> Detector | None:
-        """Return what finds private things under this policy; None if nothing does.
-
-        Raises:
-            ModelError: a model or a list is missing or damaged.
-        """
+        """Return what finds private things, None if nothing does; raise ModelError."""
         return None if self.settings.policy.detector == "none" else self._loader.detector()
 
     # ---- from a text to what leaves ----
@@ -279,10 +271,7 @@ class Conversation:
     def declares_tools(self) -> None:
         """Note that a request declared tools: programs write in role "user" from now on.
 
-        It holds for all conversations of the same holder of a key.
-
-        Raises:
-            VaultError: the vault cannot be written.
+        It holds for all conversations of the same holder of a key. Raises VaultError.
         """
         if self.settings.policy.left and not self._has_tools:
             with self._tables.edit(self._tools) as table:
@@ -310,11 +299,7 @@ class Conversation:
         return detector.once(read, "reading", *of, document.layout is None)
 
     def policy(self, document: Document, reading: Reading | None, role: str) -> Segmented:
-        """Decide what is hidden: entities, and what is a thing of the conversation already.
-
-        Raises:
-            PolicyError: refused content.
-        """
+        """Decide what is hidden: entities, and things of the conversation; raise PolicyError."""
         # No form in a text that an API may know is told to be a thing of the conversation.
         known: Known = (lambda forms: {}) if role == APART else self._known
         return segmented(document, self.settings.policy, reading, known)
@@ -463,10 +448,8 @@ class Conversation:
         """Return what left of a text when it came before; None if it is to be treated anew.
 
         A chat sends its whole history with each message: what left once leaves again byte for byte,
-        whatever was found to be private since, so that caches of APIs hold; the API has it.
-
-        Raises:
-            VaultError: the table cannot be read.
+        whatever was found to be private since, so that caches of APIs hold; the API has it. Raises
+        VaultError.
         """
         found = self._left.get(self._left_key(role, text))
         if found is None:
@@ -511,10 +494,8 @@ class Conversation:
     def price_of_choice(self, message: Message, preview: SanitizedText) -> float:
         """Return the epsilon of a preview, and of all others of its text that were looked at.
 
-        Who has seen several draws chooses one of them by what it shows.
-
-        Raises:
-            ValueError: it is no preview of this text in this conversation.
+        Who has seen several draws chooses one of them by what it shows. Raises ValueError for what
+        is no preview of this text in this conversation.
         """
         prices = self._previews.of(self._text_key(message))
         if not any(_drawn(preview) == drawn for _, drawn in prices):

@@ -143,10 +143,8 @@ class LeftReader:
     def words(self, choices: Choices) -> Iterator[tuple[int, Logits]]:
         """Yield (drawn word, its scores float32 [n_outputs]), in order.
 
-        In the released context each word must be released before the next is asked for.
-
-        Raises:
-            RuntimeError: a word was not released.
+        In the released context each word must be released before the next is asked for. Raises
+        RuntimeError if it was not.
         """
         # Texts are not batched: a pass for a few tokens costs about as much as a pass for one, and
         # the words of different texts come after different numbers of tokens.

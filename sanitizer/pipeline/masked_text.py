@@ -215,11 +215,7 @@ class Choices:
             self.ids[masked.slots[i]] = token
 
     def written(self, word: int) -> str:
-        """Return the text released for a word.
-
-        Raises:
-            RuntimeError: the word was not drawn.
-        """
+        """Return the text released for a word; raise RuntimeError if it was not drawn."""
         text = self._words[word]
         if text is None:
             raise RuntimeError("a unit was not drawn")

@@ -174,10 +174,7 @@ class ResponseMemory:
     def follow(self, conversation: str, history: Sequence[Resent], others: Iterable[str]) -> None:
         """Begin a conversation with the answers of others that its history may have.
 
-        What was the user's there stays so.
-
-        Raises:
-            VaultError: they cannot be read or kept.
+        What was the user's there stays so. Raises VaultError.
         """
         keys = self._first_keys(conversation, history)
         for other in others:

@@ -401,11 +401,7 @@ class Sanitizer:
         return other
 
     def _draws_words(self, role: str, fresh: bool) -> bool:
-        """Return True if words of texts of a role are drawn one by one, in sight of those before.
-
-        Raises:
-            ValueError: a fresh preview.
-        """
+        """Return True if a role's words are drawn singly; raise ValueError for a fresh preview."""
         if fresh and self.inner.preview:
             raise ValueError("fresh must be False for previews: the best of many is not one draw")
         return self.policy.perturb and self.inner.treatment(role) != "identifiers"

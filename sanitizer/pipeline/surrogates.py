@@ -287,11 +287,7 @@ def _as_form(placeholder: str, form: str) -> str:
 
 
 def again(table: Entries, result: SanitizedText) -> SanitizedText:
-    """Return a result with the values that the table has for its things, made if it has none.
-
-    Raises:
-        VaultError: the table is full.
-    """
+    """Return a result with the table's values for its things, made if missing; raise VaultError."""
 
     def value_of(each: Replacement) -> str:
         has_one = each.kind.isupper() and each.original  # pickled ones have none

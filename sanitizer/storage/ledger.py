@@ -598,11 +598,7 @@ class PostgresLedger(Budgets):
         self._database = store
 
     def check(self) -> None:
-        """Verify every row, and that each account holds the sum of its charges.
-
-        Raises:
-            LedgerError: a row was changed, or the sums differ.
-        """
+        """Verify every row, and that accounts hold the sums of their charges; raise LedgerError."""
         with self._database.write(LedgerError, seconds=PATIENCE) as rows:
             rows.rows("LOCK TABLE account IN SHARE MODE")  # no grant may come between the two reads
             accounts, charges = self._all(rows)

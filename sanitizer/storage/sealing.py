@@ -165,11 +165,7 @@ def encoded(result: SanitizedText) -> bytes:
 
 
 def decoded(plain: bytes, where: object) -> SanitizedText:
-    """Restore a result from what `encoded` returned.
-
-    Raises:
-        VaultError: a version of this package with other fields wrote it.
-    """
+    """Restore what `encoded` returned; raise VaultError if a version with other fields wrote it."""
     text, replacements, record = json.loads(plain)
     record = {k: tuple(v) if isinstance(v, list) else v for k, v in record.items()}
     try:

@@ -86,11 +86,7 @@ _NAMES = ("will", "don", "ma", "may")
 
 @cache
 def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
-    """Return the entries of a packaged word list, its hash checked; # begins a comment.
-
-    Raises:
-        ModelError: the list is missing or damaged.
-    """
+    """Return the entries of a packaged list, without # comments; raise ModelError if damaged."""
     path = model_folder(folder)
     Manifest.read(path).verify([name])
     lines = (
@@ -334,11 +330,7 @@ class Policy:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Policy:
-        """Read a policy file (format: docs/policy.md).
-
-        Raises:
-            PolicyError: naming file, line and key.
-        """
+        """Read a policy file (docs/policy.md); raise PolicyError, naming file, line and key."""
         from sanitizer.text.policy_file import PolicyFile
 
         return PolicyFile.read(Path(path)).policy()
@@ -544,11 +536,7 @@ class Policy:
     def _matches(
         self, table: str, patterns: Sequence[re.Pattern[str]], text: str, whole: bool
     ) -> bool:
-        """Return True if a pattern matches a text.
-
-        Raises:
-            PolicyError: a pattern took longer than PATTERN_SECONDS, so what it says is not known.
-        """
+        """Return True if a pattern matches; raise PolicyError after PATTERN_SECONDS."""
         for number, pattern in enumerate(patterns, 1):
             bounded = timed(pattern)
             find = bounded.fullmatch if whole else bounded.search

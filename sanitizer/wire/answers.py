@@ -176,10 +176,7 @@ class Restoration:
 
         Its role is "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole,
         INPUT_ROLE if they are an object, or CALL_ROLE for its text, which comes back like a
-        message.
-
-        Raises:
-            UpstreamError: the answer was told in another way before.
+        message. Raises UpstreamError if the answer was told in another way before.
         """
         if note.telling and note.sent:
             self.tellings.add(note, lambda: note.sent)

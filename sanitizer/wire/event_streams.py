@@ -78,11 +78,7 @@ class Frames:
         self._begun = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Feed some bytes; return the events that are complete now.
-
-        Raises:
-            UpstreamError: an event is longer than MAX_EVENT.
-        """
+        """Feed bytes; return the events that are whole; raise UpstreamError over MAX_EVENT."""
         self._buffer += data
         if not self._begun and len(self._buffer) >= len(_BOM):
             self._begun = True
@@ -150,11 +146,7 @@ class EventStream:
         return b"".join([self._restored(block) for block in self._frames.feed(data)])
 
     def finish(self) -> bytes:
-        """End the stream; return the bytes still held back.
-
-        Raises:
-            UpstreamError: the stream ended inside an event.
-        """
+        """End the stream; return the bytes held; raise UpstreamError if it ended in an event."""
         rest = self._frames.finish()
         # The end of the last line or event may be left out.
         if self._are_lines or rest.strip() in (b"data: [DONE]", b"data:[DONE]"):
@@ -176,11 +168,7 @@ class EventStream:
         return f": {told}\n\n".encode() if told and self._has_comments else b""
 
     def leave(self) -> None:
-        """Keep what came of a stream that ends in its middle: it may be sent back all the same.
-
-        Raises:
-            VaultError: it cannot be kept.
-        """
+        """Keep what came of a stream left in its middle: it may be sent back; raise VaultError."""
         self._restoration.settle()
 
     def _restored(self, block: bytes) -> bytes:

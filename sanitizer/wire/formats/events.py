@@ -124,10 +124,8 @@ class Channels:
     ) -> str:
         """Feed one piece of a text; return what can be shown of it now: all, if it is the last.
 
-        An unknown path opens a `Channel` with this kind, note and tool.
-
-        Raises:
-            UpstreamError: there are more texts than any answer has.
+        An unknown path opens a `Channel` with this kind, note and tool. Raises UpstreamError for
+        more texts than any answer has.
         """
         if (channel := self._open.get(path)) is None:
             if len(self._open) + len(self._ended) >= MAX_CHANNELS:
@@ -171,10 +169,8 @@ class Events(ABC):
     def event(self, event: Json) -> tuple[list[Json], Json]:
         """Restore one event; return the events to put before it, and the event itself.
 
-        The event is the same object if nothing changed.
-
-        Raises:
-            UpstreamError: its type is not known, or it cannot be read.
+        The event is the same object if nothing changed. Raises UpstreamError if its type is not
+        known, or it cannot be read.
         """
 
     @abstractmethod
