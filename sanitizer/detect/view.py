@@ -425,15 +425,11 @@ def _syntax(text: str, parts: Sequence[Piece]) -> list[tuple[int, int]]:
     for piece in parts:
         name = text[piece.start : piece.end]
         if piece.role in ("keyword", "tag") or (
-            piece.role == "name" and (is_code_word(name, piece) or _is_everyday(name))
+            piece.role == "name"
+            and (is_code_word(name, piece) or all(map(is_everyday, _NAME_PARTS.findall(name))))
         ):
             found.append((piece.start, piece.end))
     return sorted(found)
-
-
-def _is_everyday(name: str) -> bool:
-    """Return True if each word of a name such as "salary_per_month" is an everyday word."""
-    return all(is_everyday(part) for part in _NAME_PARTS.findall(name))
 
 
 def _cells(text: str, parts: Sequence[Piece]) -> list[int]:

@@ -211,17 +211,14 @@ def by_columns(text: str, registry: Registry) -> Iterator[Found]:
     heads: list[Row | None] = []
     sign, at = "", 0
     for line in text.split("\n"):
-        cells = _split(line, sign) if sign else []
+        # A sign between quotes is none.
+        cell = rf'(?:^|\{sign})("[^"]*"(?=\{sign}|$)|[^\{sign}]*)'
+        cells = re.findall(cell, line) if sign else []
         if heads and len(cells) == len(heads):
             yield from _cells(cells, heads, at)
         else:
             sign, heads = _head(line, registry)
         at += len(line) + 1
-
-
-def _split(line: str, sign: str) -> list[str]:
-    """Return the cells of a line; a sign between quotes is none."""
-    return re.findall(rf'(?:^|\{sign})("[^"]*"(?=\{sign}|$)|[^\{sign}]*)', line)
 
 
 def _cells(cells: list[str], heads: list[Row | None], at: int) -> Iterator[Found]:

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from sanitizer.identifiers.checks import calling_code, iban_length, is_day, is_iban, is_numeric_day
-from sanitizer.identifiers.rows import FOLDER, WORD, Registry, Row, Search, any_of, words_of
+from sanitizer.identifiers.rows import (
+    FOLDER,
+    WORD,
+    Registry,
+    Row,
+    Search,
+    any_of,
+    overlapping,
+    words_of,
+)
 
 Span = tuple[int, int, str]
 
@@ -97,7 +105,7 @@ def find(asked: Search) -> Iterator[Span]:
         if size > 5 and "COORDINATES" in wanted:
             yield from _pairs(text, start)
         if size >= 5 and "PHONE" in wanted:
-            others = [*(each[:2] for each in taken), *_overlapping(asked.proved, start, end)]
+            others = [*(each[:2] for each in taken), *overlapping(asked.proved, start, end)]
             yield from _phones(text, start, end, others)
 
 
@@ -327,15 +335,6 @@ def _phones(text: str, start: int, end: int, others: list[tuple[int, int]]) -> I
     yield from ((first, last, "phone") for first, last in found if not other or first > start)
 
 
-def _overlapping(
-    spans: Sequence[tuple[int, int]], start: int, end: int
-) -> Sequence[tuple[int, int]]:
-    """Return the spans, ascending and apart, that share a character with a stretch."""
-    first = bisect_left(spans, (start,))
-    first -= bool(first and spans[first - 1][1] > start)
-    return spans[first : bisect_left(spans, (end,), lo=first)]
-
-
 def _meets(span: tuple[int, int], spans: list[tuple[int, int]]) -> bool:
     return any(span[0] < end and start < span[1] for start, end in spans)
 
@@ -346,13 +345,6 @@ def _is_dialled(number: str) -> bool:
     code = calling_code(digits)
     enough = digits == written or len(digits) >= _SHORTEST_ABROAD
     return enough and code is not None and (code != "1" or len(digits) == 11)
-
-
-def _before(text: str, start: int) -> list[str]:
-    """Return the words before a number, in its sentence, back to another one or two lines."""
-    low = max(0, start - _BACK)
-    tail = re.split(r"[0-9]|(?<=[a-z]{4})[.!?] ", text[low:start])[-1]
-    return WORD.findall("\n".join(tail.split("\n")[-2:]).lower())
 
 
 def _is_other(text: str, start: int) -> bool:
@@ -371,7 +363,9 @@ def _is_said(text: str, span: tuple[int, int], number: str) -> bool:
     n_digits = sum(map(str.isdigit, number))
     if n_digits < _SHORTEST or _AMOUNT.fullmatch(number):
         return False
-    if words := _before(text, span[0]):
+    # The words before it in its sentence, back to another number or one or two lines.
+    tail = re.split(r"[0-9]|(?<=[a-z]{4})[.!?] ", text[max(0, span[0] - _BACK) : span[0]])[-1]
+    if words := WORD.findall("\n".join(tail.split("\n")[-2:]).lower()):
         asked = words[-1] in _AT and not _CALL.isdisjoint(words[-5:])
         if asked or not _CALL.isdisjoint(words[-2:]):
             return True

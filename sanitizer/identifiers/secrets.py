@@ -270,7 +270,8 @@ def is_announced(name: str, value: str) -> bool:
     kind = class_of(name.rstrip("_0123456789"))
     if not kind or _is_blank(value) or _CODE.match(value):
         return False
-    if looks_random(value) or _is_long_number(value):
+    is_long = value.isdigit() and len(value) >= _LONG_NUMBER
+    if is_long or looks_random(value) or _UUID.fullmatch(value):
         return True
     if is_expression(value):
         return False
@@ -289,10 +290,6 @@ def _is_tangled(value: str) -> bool:
         elif char in ")]}" and opened and opened.pop() != char:
             return True
     return False
-
-
-def _is_long_number(value: str) -> bool:
-    return (value.isdigit() and len(value) >= _LONG_NUMBER) or bool(_UUID.fullmatch(value))
 
 
 def find(asked: Search) -> Iterator[Named]:

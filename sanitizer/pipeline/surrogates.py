@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import threading
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -40,7 +39,7 @@ from sanitizer.storage.table import (
     same_thing,
 )
 from sanitizer.text.policy import CLASSES, Policy
-from sanitizer.text.words import Segmented, Unit, cased, random_number
+from sanitizer.text.words import Segmented, Unit, cased, overlapping, random_number
 
 APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""
@@ -423,7 +422,7 @@ class KnownIdentifiers:
             spelled = Restorer(self._source, links=None).spelled(text)
             found = [(start, end, "TEXT") for start, end in spelled]
         for some in (self._found(text), self._grouped(text)):
-            apart = [span for span in some if not _overlaps(span, found)]
+            apart = [span for span in some if not overlapping(found, *span[:2])]
             found = sorted([*found, *apart])
         return found
 
@@ -466,12 +465,6 @@ class KnownIdentifiers:
             if sure or not (_joined(text, at) or _joined(text, at + length)):
                 return form
         return None
-
-
-def _overlaps(span: Span, found: list[Span]) -> bool:
-    """Return True if a span touches one of those found, which are ascending and apart."""
-    at = bisect_left(found, span)
-    return (at < len(found) and found[at][0] < span[1]) or (at > 0 and span[0] < found[at - 1][1])
 
 
 def _joined(text: str, at: int) -> bool:

@@ -316,11 +316,6 @@ class RecordingServer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _connected(self) -> bytearray:
-        stream = bytearray()
-        self._streams.append(stream)
-        return stream
-
     def _answer(self, received: Received) -> Answer:
         self.requests.append(received)
         try:
@@ -363,7 +358,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.rfile = io.BufferedReader(_Tap(self.connection, self.server.recorder._connected()))
+        stream = bytearray()
+        self.server.recorder._streams.append(stream)
+        self.rfile = io.BufferedReader(_Tap(self.connection, stream))
 
     def finish(self) -> None:
         super().finish()
