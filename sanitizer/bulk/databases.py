@@ -61,7 +61,8 @@ class FileTables(SQLite):
     def __init__(self, path: Path, made: Made | None) -> None:
         if made is not None and not path.exists():
             try:
-                make_file(path, _statements(_SQLITE, made))
+                wal = ("PRAGMA journal_mode = WAL", ())
+                make_file(path, [wal, *_statements(_SQLITE, made)])
             except OSError as error:
                 raise VaultError(f"{path}: cannot be made: {error.strerror}") from None
         if not path.exists():

@@ -33,12 +33,17 @@ from sanitizer.randomness import secret_key
 from sanitizer.storage import sealing
 from sanitizer.storage.databases import Closing
 from sanitizer.storage.ledger import Ledger, Scope
-from sanitizer.storage.sealing import SALT_BYTES, SEAL_BYTES, derived_keys, dumped
+from sanitizer.storage.sealing import (
+    KEY_VARIABLE,
+    MIN_KEY_LENGTH,
+    SALT_BYTES,
+    SEAL_BYTES,
+    derived_keys,
+    dumped,
+)
 from sanitizer.storage.table import Cache, Entries, Row
 
-KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 LEDGER_KEY_VARIABLE = "SANITIZER_LEDGER_KEY"
-MIN_KEY_LENGTH = 16
 NANO = 10**9
 """Units of one epsilon: charges are integers, so that sums are exact."""
 FORMAT = "sanitizer bulk 2"

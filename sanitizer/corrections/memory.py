@@ -10,7 +10,6 @@ the running process.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -21,8 +20,8 @@ from pathlib import Path
 from sanitizer.corrections.lists import Listed
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
+from sanitizer.storage.databases import make_file
 from sanitizer.storage.sealing import Keys, derived_keys, key_bytes
-from sanitizer.storage.stored_vault import KEY_VARIABLE
 from sanitizer.storage.table import same_thing
 from sanitizer.text.words import word_spans
 
@@ -64,10 +63,7 @@ class Corrections:
         self, path: str | Path, key: bytes | str | None = None, *, create: bool = False
     ) -> None:
         self.path = Path(path).absolute()
-        secret = os.environ.get(KEY_VARIABLE) if key is None else key
-        if secret is None:
-            raise ValueError(f"key must be given, or set in the variable {KEY_VARIABLE}")
-        self._secret = key_bytes(secret)
+        self._secret = key_bytes(key)
         self._lock = threading.Lock()
         self._keys: tuple[bytes, Keys] | None = None
         self._seen: tuple[object, float, Listed] | None = None
@@ -156,23 +152,15 @@ class Corrections:
             raise VaultError(f"{self.path}: cannot be used: {type(error).__name__}") from None
 
     def _create(self) -> None:
-        unfinished = self.path.with_name(f"{self.path.name}-{secret_key().hex()[:16]}")
+        salt = secret_key()[:16]
+        sealed = self._keys_for(salt).seal(b"[]", *_BOUND)
+        made = ("CREATE TABLE memory (salt BLOB, seal BLOB, body BLOB)", ())
         try:
-            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            with closing(sqlite3.connect(unfinished, isolation_level=None)) as database:
-                database.execute("CREATE TABLE memory (salt BLOB, seal BLOB, body BLOB)")
-                salt = secret_key()[:16]
-                sealed = self._keys_for(salt).seal(b"[]", *_BOUND)
-                database.execute("INSERT INTO memory VALUES (?, ?, ?)", (salt, *sealed))
-            # A link, unlike a rename, never replaces what another process has put there.
-            os.link(unfinished, self.path)
-        except FileExistsError:
-            pass  # it was first
+            # Without a WAL: by its own time of change it is seen that the file has changed.
+            make_file(self.path, [made, ("INSERT INTO memory VALUES (?, ?, ?)", (salt, *sealed))])
         except (OSError, sqlite3.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise VaultError(f"{self.path}: cannot be made: {reason}") from None
-        finally:
-            unfinished.unlink(missing_ok=True)
 
     def _keys_for(self, salt: bytes) -> Keys:
         if self._keys is None or self._keys[0] != salt:

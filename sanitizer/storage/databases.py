@@ -202,7 +202,6 @@ def make_file(path: Path, statements: Statements) -> None:
     try:
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with closing(sqlite3.connect(unfinished, isolation_level=None)) as db:
-            db.execute("PRAGMA journal_mode = WAL")
             for statement, values in statements:
                 db.execute(statement, values)
         # A link, unlike a rename, never replaces what another process has put there.

@@ -29,6 +29,8 @@ MIN_BLOCK = 128
 """Smallest padded content in bytes: most identifiers fit, so that their sizes tell nothing."""
 SCRYPT_N = 2**15
 """Cost of deriving keys from a secret: 32 MiB and a tenth of a second for each guess."""
+KEY_VARIABLE = "SANITIZER_VAULT_KEY"
+"""Environment variable that holds the key where none is given."""
 COMMAND_SECONDS = 30.0
 """How long a command that prints a key may run."""
 
@@ -90,8 +92,11 @@ def derived_keys(where: object, key: bytes, salt: bytes, cost: int | None = None
     return Keys(where, Scrypt(salt=salt, length=64, n=cost or SCRYPT_N, r=8, p=1).derive(key))
 
 
-def key_bytes(key: bytes | str) -> bytes:
-    """Return a secret as bytes. Raises ValueError: shorter than 16 characters."""
+def key_bytes(key: bytes | str | None) -> bytes:
+    """Return a secret as bytes; raise ValueError if there is none, or it is shorter than 16."""
+    key = os.environ.get(KEY_VARIABLE) if key is None else key
+    if key is None:
+        raise ValueError(f"key must be given, or set in the environment variable {KEY_VARIABLE}")
     if len(key) < MIN_KEY_LENGTH:
         raise ValueError(f"key must have at least {MIN_KEY_LENGTH} characters, got {len(key)}")
     return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key)

@@ -462,6 +462,7 @@ class SqliteStore(SQLite):
         head = made.seal(Head().encoded(), "head", kind.noun, VERSION)
         first = (salt, made.mac("key check"), *head)
         statements = [
+            "PRAGMA journal_mode = WAL",
             f"PRAGMA application_id = {kind.application}",
             f"PRAGMA user_version = {VERSION}",
             *kind.schema(),

@@ -8,7 +8,6 @@ cache in this process.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -28,8 +27,6 @@ from sanitizer.storage.store import VAULT, Rows, SqliteStore
 from sanitizer.storage.table import Cache, Entries, Row
 from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, Vault, check_settings, tag_of
 
-KEY_VARIABLE = "SANITIZER_VAULT_KEY"
-"""Environment variable that holds the key where none is given."""
 LOCKS = 256
 """Locks of this process; conversations that share one wait for each other."""
 
@@ -390,11 +387,6 @@ class FileVault(StoredVault, Closing):
     ) -> None:
         check_settings(max_messages, max_entries, numbers)
         place = Path(path).absolute()
-        key = os.environ.get(KEY_VARIABLE) if key is None else key
-        if key is None:
-            raise ValueError(
-                f"key must be given, or set in the environment variable {KEY_VARIABLE}"
-            )
         keys = partial(derived_keys, place, key_bytes(key))
         if create and not place.exists():
             SqliteStore.create(place, VAULT, keys)
