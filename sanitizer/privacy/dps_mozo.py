@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import comb, exp, inf, log, log1p
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,7 @@ class DPSMOZO:
     top_k: int = 100
     lambda_max: float = LAMBDA_MAX
     variant: str = "certified"
+    name: ClassVar[str] = "dps-mozo"
 
     def __post_init__(self) -> None:
         check_one_of("variant", self.variant, VARIANTS)
@@ -111,10 +112,6 @@ class DPSMOZO:
             _absent(self.variant, range_=self.range_)
             check_number("beta", self.beta, 0.0, MAX_BETA)
             _check_order(self.order)
-
-    @property
-    def name(self) -> str:
-        return "dps-mozo"
 
     @property
     def reason(self) -> str | None:
@@ -132,12 +129,7 @@ class DPSMOZO:
         return self.range_ == 0
 
     def weights(self, scores: Logits | Scores) -> TokenWeights:
-        """Return the distribution of the next token, as `Decoder.weights` describes it.
-
-        Raises:
-            ValueError: there are not 1 + n_shots rows.
-            NotCertified: a score is not finite.
-        """
+        """Return the distribution of the next token; raise ValueError for another n_shots."""
         rows = Checked(scores, self.n_shots)
         allowed = top_tokens(rows.public, self.top_k)
         public = public_gaps(rows.public)[allowed]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, expm1, inf, isfinite, log, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +154,7 @@ class DynText:
     replacement: str = "exponential"
     epsilon_replacement: float | None = None
     consistent: bool = False
+    name: ClassVar[str] = "dyntext"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -185,10 +186,6 @@ class DynText:
                 f"epsilon_density must be below epsilon ({self.epsilon:g}), "
                 f"got {self.epsilon_density!r}"
             )
-
-    @property
-    def name(self) -> str:
-        return "dyntext"
 
     @property
     def certified(self) -> bool:

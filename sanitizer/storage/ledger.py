@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.randomness import secret_key
 from sanitizer.storage.databases import Closing
-from sanitizer.storage.postgres_store import DAY_SECONDS, PATIENCE, PostgresStore
+from sanitizer.storage.postgres_store import PATIENCE, PostgresStore
 from sanitizer.storage.sealing import Keys, hmac_of
 from sanitizer.storage.store import LATEST, LEDGER, MemoryStore, Rows, SqliteStore, mark
 
@@ -37,6 +37,7 @@ NANO = 10**9
 MAX_CHARGE = 1e9
 """Largest epsilon of one charge or limit."""
 MIN_KEY_BYTES = 16
+DAY_SECONDS = 86_400
 ID_BYTES = 32
 """Length of an account's id."""
 OPEN, SPENT = "open", "spent"
