@@ -373,11 +373,7 @@ def extractor_for(
 
 @dataclass(frozen=True)
 class AnswerContext:
-    """Everything needed to restore one answer.
-
-    Attributes:
-        prompts: prompts that the answer may speak of; the last one is the one it answers.
-    """
+    """What restores one answer; of the prompts that it may speak of, it answers the last."""
 
     restorer: Restorer
     extractor: Extractor | str | None

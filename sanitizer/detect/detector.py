@@ -133,11 +133,7 @@ class Labelled(NamedTuple):
 
 
 class Pieces(Protocol):
-    """A tokenizer.
-
-    Attributes:
-        mask: token that stands for a run. line: token that stands for the end of a line.
-    """
+    """A tokenizer; `mask` stands for a run, `line` for the end of a line."""
 
     mask: int
     line: int

@@ -28,11 +28,7 @@ _TOKENS = re.compile(r"\w+|\W")
 
 
 class Edit(NamedTuple):
-    """New characters for a stretch of a text.
-
-    Attributes:
-        start, end: character offsets in the text before any edit.
-    """
+    """New characters for a stretch of a text, by character offsets before any edit."""
 
     start: int
     end: int
@@ -159,11 +155,7 @@ class Document(Protocol):
 
 
 class Piece(NamedTuple):
-    """A stretch of a document's text.
-
-    Attributes:
-        put: writes others in their place; None for what only separates.
-    """
+    """A stretch of a document; `put` writes others in its place, None for what only separates."""
 
     text: str
     put: Callable[[str], None] | None = None

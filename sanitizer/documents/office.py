@@ -134,11 +134,7 @@ def _prompts(root: Any) -> frozenset[Any]:
 
 
 def _texts(root: Any, is_layout: bool, prompts: frozenset[Any]) -> Iterator[Piece]:
-    """Yield the texts of one part, and clear what tells of its authors.
-
-    Args:
-        prompts: elements whose text is not the author's.
-    """
+    """Yield the texts of one part, but for `prompts`, and clear what tells of its authors."""
     for element in list(root.iter()):
         if isinstance(element.tag, str) and etree.QName(element).localname in _REMOVED:
             parent = element.getparent()

@@ -69,11 +69,7 @@ of one with letters that is longer than the last."""
 
 
 def announced(text: str, lowered: str, registry: Registry) -> Iterator[Found]:
-    """Yield what the words of a text announce.
-
-    Args:
-        lowered: the text in lower case, at the same offsets.
-    """
+    """Yield what the words of a text announce; `lowered` has its characters in lower case."""
     done = -1
     for start, end, rows in _phrases(text, lowered, registry):
         if start >= done and not text[start - 1 : start].isdigit():  # part of a hash

@@ -61,11 +61,7 @@ def proved(text: str, registry: Registry, wanted: frozenset[str]) -> Iterator[tu
 def _proved_at(
     text: str, start: int, registry: Registry, wanted: frozenset[str], glued: bool = False
 ) -> tuple[int, int, Row] | None:
-    """Return the longest number that begins at an offset and proves itself.
-
-    Args:
-        glued: letters stand before it: only rows count that say so.
-    """
+    """Return the longest number at an offset that proves itself; `glued`: behind a letter."""
     if not registry.alone.match(text, start):
         return None
     found = []

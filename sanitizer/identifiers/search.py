@@ -155,11 +155,7 @@ def _placed(reading: Reading, span: Span) -> Span | None:
 
 
 def _bars(chosen: list[Span], span: Span, covers: bool) -> bool:
-    """Return True if the span cuts one of `chosen`, ascending spans without overlaps.
-
-    Args:
-        covers: whether the span may lie over whole ones.
-    """
+    """Return True if a span cuts one of `chosen`; if it `covers`, it may lie over whole ones."""
     met = overlapping(chosen, *span[:2])
     return bool(met) and not (covers and span[0] <= met[0][0] and met[-1][1] <= span[1])
 
@@ -174,11 +170,7 @@ def _chosen(spans: Iterable[Span]) -> list[Span]:
 
 
 def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Span]:
-    """Return what the rows of the wanted kinds find in a text; spans may overlap.
-
-    Args:
-        text: the text with ASCII twins.
-    """
+    """Return what rows of the wanted kinds find in a text with ASCII twins; spans may overlap."""
     lowered = lower(text)
     found: list[Span] = []
     for start, rows in registry.begun.items():

@@ -521,11 +521,7 @@ def _said_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
 
 
 def _said(text: str, lowered: str, at: int, m: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the value of a sentence such as "my password is X".
-
-    Args:
-        at: where the stem of the name stands.
-    """
+    """Yield the value of "my password is X" or the like; the stem of the name is at `at`."""
     begin = at
     while begin > at - _NAME_SIZE and text[begin - 1 : begin].isalpha():
         begin -= 1

@@ -73,11 +73,7 @@ def shield_agents(
 def sanitized_traces(
     sanitizer: Sanitizer, exporter: TracingExporter | None = None
 ) -> BatchTraceProcessor:
-    """Return a processor of traces that sanitizes them before they are exported.
-
-    Args:
-        exporter: sends them; default to OpenAI.
-    """
+    """Return a processor that sanitizes traces before they are exported, by default to OpenAI."""
     return BatchTraceProcessor(SanitizedExporter(sanitizer, exporter or default_exporter()))
 
 

@@ -57,11 +57,7 @@ class Turns:
 
 
 class Turn:
-    """One call: what may be sent in its place, and what restores its answer.
-
-    Attributes:
-        record: what it released; holds no text.
-    """
+    """One call: what may be sent in its place, what that released, and what restores its answer."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange

@@ -136,11 +136,7 @@ class Rows(Protocol):
         """Append one token or more to one row, in one pass, and return the new `logits`."""
 
     def fork(self, rows: Sequence[int]) -> Rows:
-        """Return a new batch of these rows; this one stays as it is.
-
-        Args:
-            rows: numbers of rows, in any order, each as often as wanted.
-        """
+        """Return a new batch of these rows, each as often as wanted; this one stays as it is."""
 
 
 class CausalLM(Protocol):
@@ -358,11 +354,7 @@ class OnnxRows:
             layer[target, :, :end] = layer[source, :, :end]
 
     def seen(self, row: int, begin: int, end: int) -> NDArray[np.float32]:
-        """Return keys and values of a row's tokens begin..end.
-
-        Returns:
-            A new float32 [2 n_layers, n_kv_heads, end - begin, head].
-        """
+        """Return keys and values of a row's tokens, float32 [2 n_layers, n_kv_heads, n, head]."""
         return np.stack([layer[row, :, begin:end] for layer in self._cache])
 
     def read(

@@ -138,11 +138,7 @@ def floats(tensor: Tensor) -> NDArray[np.float32]:
 
 
 def eight_bits(tensor: Tensor) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return q and d of a tensor in Q8_0, whose weights are d q.
-
-    Returns:
-        q int8 [rows, n_blocks, BLOCK], d float32 [rows, n_blocks].
-    """
+    """Return q int8 [rows, n_blocks, BLOCK] and d float32 [rows, n_blocks] of Q8_0: weights d q."""
     blocks = _blocks(tensor, Q8_0)
     return blocks[:, :, 2:].view(np.int8), _half(blocks, 0)
 
@@ -215,12 +211,7 @@ class ModelShape:
 
 @dataclass(frozen=True)
 class Place:
-    """Position of one tensor in the weights file.
-
-    Attributes:
-        dtype: type of the elements, as numpy writes it.
-        offset: first byte in the file.
-    """
+    """Position of a tensor in the weights file: type as numpy writes it, shape, and first byte."""
 
     dtype: str
     shape: tuple[int, ...]

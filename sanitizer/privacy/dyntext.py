@@ -73,11 +73,7 @@ class Neighborhood:
 
 @dataclass(frozen=True)
 class DensityRange:
-    """Public constants of the density over all words.
-
-    Attributes:
-        sensitivity: the largest `Neighborhood.sensitivity`.
-    """
+    """Range of the density over all words, and the largest `Neighborhood.sensitivity`; public."""
 
     lowest: int
     highest: int

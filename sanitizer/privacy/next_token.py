@@ -67,12 +67,7 @@ An array, float32 [1 + n_references, n_vocabulary], holds all scores.
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """Distribution over the next token.
-
-    Attributes:
-        tokens: int64 [n], the tokens that may come.
-        weights: one Python int >= 1 for each.
-    """
+    """Distribution over the next token: tokens int64 [n], and one Python int >= 1 for each."""
 
     tokens: NDArray[np.int64] = field(repr=False)
     weights: tuple[int, ...] = field(repr=False)

@@ -151,11 +151,7 @@ class Mechanism(Protocol):
         """True if `epsilon` is a theorem about the code that runs."""
 
     def outputs(self, logits: Logits) -> NDArray[np.intp]:
-        """Return the public output set for a context: indices into `logits`, int [n].
-
-        Args:
-            logits: float32 [n_outputs].
-        """
+        """Return the public output set, int [n], for scores of a context, float32 [n_outputs]."""
 
     def weights(
         self,

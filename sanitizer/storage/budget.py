@@ -83,11 +83,7 @@ class _LocalCharge:
 
 
 class LedgerBudget:
-    """Scopes of a ledger that are charged together.
-
-    Args:
-        scopes: at least one; `spent` is that of the first.
-    """
+    """One or more scopes of a ledger, charged together; `spent` is that of the first."""
 
     limited = True
 

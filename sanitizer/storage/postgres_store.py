@@ -193,11 +193,7 @@ class PostgresStore(Closing):
                 self._thread.about = None
 
     def now(self, rows: Rows, clock: Callable[[], float] | None) -> int:
-        """Return the time in seconds, never before the latest day that was seen.
-
-        Args:
-            clock: None: that of the database.
-        """
+        """Return the time in seconds (None: by the database), never before the latest day seen."""
         row = rows.row(
             "SELECT day, mac, extract(epoch FROM clock_timestamp())::float8 AS now FROM meta"
         )

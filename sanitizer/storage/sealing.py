@@ -84,11 +84,7 @@ class Keys:
 
 
 def derived_keys(where: object, key: bytes, salt: bytes, cost: int | None = None) -> Keys:
-    """Return the keys that scrypt derives from a secret and a stored salt.
-
-    Args:
-        cost: scrypt's N; None: that of new stores.
-    """
+    """Return what scrypt derives from a secret and a salt; its cost N is by default the new one."""
     return Keys(where, Scrypt(salt=salt, length=64, n=cost or SCRYPT_N, r=8, p=1).derive(key))
 
 

@@ -183,11 +183,7 @@ def name_marks(word: str) -> set[str]:
 
 @dataclass
 class Thing:
-    """A thing of one conversation.
-
-    Attributes:
-        kind: its class. value: released value of its first form. n_forms: how many it has.
-    """
+    """A thing of one conversation: its class, the value of its first form, and how many it has."""
 
     kind: str
     value: str

@@ -213,11 +213,7 @@ def drawn_without_replacement(n: int, k: int, source: Source) -> Sequence[int]:
 
 @dataclass(frozen=True)
 class Task:
-    """One text to write.
-
-    Attributes:
-        reads: positions of the references that it reads.
-    """
+    """One text to write, and the positions of the references that it reads."""
 
     query: Reference
     reads: range

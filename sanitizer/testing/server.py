@@ -209,11 +209,7 @@ def echo(received: Received) -> Answer:
 
 
 def says(text: str, size: int = 3) -> Responder:
-    """Return a responder that says this text.
-
-    Args:
-        size: characters of one delta.
-    """
+    """Return a responder that says this text, in deltas of `size` characters."""
     return lambda received: answer(received.endpoint, received.json, text, size=size)
 
 

@@ -368,11 +368,7 @@ _BARE = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 
 
 def quoted(document: str, bare: Collection[str]) -> str:
-    """Return a JSON document with quotes around values that it should have quoted.
-
-    Args:
-        bare: released values, which stand for strings.
-    """
+    """Return a JSON document with quotes around released values that stand for strings."""
     for value in tuple(bare):  # other requests of the conversation may add to it meanwhile
         if value in document and not value.startswith('"'):
             token = re.compile(rf'"(?:[^"\\]|\\.)*"?|\\.|{re.escape(value)}', re.DOTALL)
