@@ -21,6 +21,11 @@ VALUES = frozenset("DATE DATE_OF_BIRTH MONEY NUMBER".split())
 """Kinds of what can be calculated with, or written in another way."""
 
 
+def finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values with None in place of numbers that JSON does not have."""
+    return {k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """One replaced stretch of a text.
@@ -165,10 +170,7 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON, which has no infinity: such a bound becomes None."""
-        return {
-            k: None if isinstance(v, float) and not isfinite(v) else v
-            for k, v in asdict(self).items()
-        }
+        return finite(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,8 +80,7 @@ class WordVectors:
         which have one.
         """
         rows = np.array([self._table.row(word) for word in words], dtype=np.intp)
-        vectors = self._table.vectors[rows].astype(np.float32) / self._table.norms[rows, None]
-        return np.where(rows[:, None] >= 0, vectors, 0).astype(np.float32), rows >= 0
+        return np.where(rows[:, None] >= 0, self._table.unit(rows), 0).astype(np.float32), rows >= 0
 
     def inputs(
         self, words: Sequence[str], outputs: Places | None = None, scores: Vectors | None = None

@@ -30,8 +30,7 @@ BATCH_TOKENS = 2048
 def _unit(table: WordTable, words: list[str]) -> Logits:
     """Return vectors of length one, float32 [n, n_dimensions]; zero where a word has none."""
     rows = np.array([table.row(word) for word in words], dtype=np.intp)
-    unit = table.vectors[rows].astype(np.float32) / table.norms[rows, None]
-    return np.where(rows[:, None] >= 0, unit, 0).astype(np.float32)
+    return np.where(rows[:, None] >= 0, table.unit(rows), 0).astype(np.float32)
 
 
 class Tokens:
@@ -78,8 +77,7 @@ class Tokens:
         same[self._same.get(word.lower(), [])] = True
         if row < 0:
             return same.astype(np.float32), same, same, same
-        own = self._table.vectors[row].astype(np.float32) / self._table.norms[row]
-        cosine = np.where(same, np.float32(1), self.vectors @ own)
+        cosine = np.where(same, np.float32(1), self.vectors @ self._table.unit(row))
         near = [(cosine >= bound - 1e-6) & self.has_vector | same for bound in self._bounds]
         return cosine, same, near[0], near[1]
 

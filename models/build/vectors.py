@@ -1,7 +1,7 @@
 """Word vectors behind the distances: their tables in `models/masked-lm/`.
 
-`python -m models.build.vectors` writes `words.npy`, `vectors.npy`, `vector_norms.npy`,
-`output_rows.npy` and `outputs.json`. The sources and the form of storage were chosen by a
+`python -m models.build.vectors` writes `words.npy`, `vectors.npy`, `output_rows.npy`
+and `outputs.json`. The sources and the form of storage were chosen by a
 comparison with others (benchmarks/results/word-vectors.json; its script is in the history of this
 repository).
 """
@@ -175,27 +175,22 @@ def chosen_vectors(cache: Path = CACHE) -> Vectors:
     return Vectors(words, vectors, np.array(outputs))
 
 
-def quantized(x: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return int8 [n, d], the largest component of each row at 127, and float32 [n], the length of
-    each int8 row.
-    """
+def quantized(x: Floats) -> NDArray[np.int8]:
+    """Return int8 [n, d], the largest component of each row at 127."""
     scale = 127.0 / np.maximum(np.abs(x).max(axis=1, keepdims=True), 1e-9)
-    q = np.rint(x * scale).astype(np.int8)
-    return q, np.linalg.norm(q.astype(np.float32), axis=1).astype(np.float32)
+    return np.asarray(np.rint(x * scale), dtype=np.int8)
 
 
 def write_tables(table: Vectors, cache: Path = CACHE, folder: Path = TABLES) -> dict[str, int]:
-    """Write the five files of the distance tables; return their sizes in bytes."""
+    """Write the four files of the distance tables; return their sizes in bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     words, ids = output_vocabulary(cache)
-    q, norms = quantized(table.vectors)
     row = {word: i for i, word in enumerate(table.words)}
     np.save(
         folder / "words.npy",
         np.array([word.encode() for word in table.words], dtype=f"S{MAX_BYTES}"),
     )
-    np.save(folder / "vectors.npy", q)
-    np.save(folder / "vector_norms.npy", norms)
+    np.save(folder / "vectors.npy", quantized(table.vectors))
     np.save(
         folder / "output_rows.npy",
         np.array([row.get(word.lower(), -1) for word in words], dtype=np.int32),
@@ -204,7 +199,7 @@ def write_tables(table: Vectors, cache: Path = CACHE, folder: Path = TABLES) -> 
     (folder / "outputs.json").write_text(
         json.dumps(pairs, separators=(",", ":")) + "\n", encoding="utf-8"
     )
-    names = ("words.npy", "vectors.npy", "vector_norms.npy", "output_rows.npy", "outputs.json")
+    names = ("words.npy", "vectors.npy", "output_rows.npy", "outputs.json")
     return {name: (folder / name).stat().st_size for name in names}
 
 

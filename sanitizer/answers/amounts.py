@@ -187,11 +187,7 @@ def _unit(before: str, after: str) -> str:
 
 
 def _signs(number: str, unit: str, point: str) -> tuple[str, str] | None:
-    """Return the sign between groups and the point of a number, "" where it has none.
-
-    Args:
-        point: as for `read_amount`.
-    """
+    """Return the sign between groups and the point of a number, "" where it has none."""
     space = next((c for c in number if c in "'\u2019\u00a0 "), "")
     dots, commas = number.count("."), number.count(",")
     if dots and commas:

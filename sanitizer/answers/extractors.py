@@ -123,11 +123,7 @@ class Extractor(Protocol):
     """
 
     def load(self) -> None:
-        """Load now what is otherwise loaded at first use.
-
-        Raises:
-            ModelError: a model could not be loaded.
-        """
+        """Load now what is otherwise loaded at first use; raise ModelError if that fails."""
 
     def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
         """Yield the new answer in pieces.
@@ -194,7 +190,6 @@ class LmExtractor:
         self._load = load
 
     def load(self) -> None:
-        """See `Extractor.load`."""
         self._load()
 
     def rewrite(self, prompt: str, noisy_answer: str) -> Iterator[str]:
@@ -351,7 +346,6 @@ def extractor_for(
     'RemoteExtractor'
 
     Args:
-        wanted: a name, a URL, an extractor, or None.
         models: holds the causal model, for "lm".
         trusted_extractor_host: allow a URL whose host is not this machine.
 
@@ -379,14 +373,7 @@ def extractor_for(
 
 @dataclass(frozen=True)
 class AnswerContext:
-    """Everything needed to restore one answer.
-
-    Attributes:
-        restorer: restorer of the conversation's identifiers.
-        extractor: extractor as `extractor_for` returns it.
-        prompts: prompts that the answer may speak of; the last one is the one it answers.
-        policy: policy under which they were sanitized.
-    """
+    """What restores one answer; of the prompts that it may speak of, it answers the last."""
 
     restorer: Restorer
     extractor: Extractor | str | None
@@ -431,14 +418,12 @@ class AnswerStream(Iterator[str]):
 
     Args:
         pieces: the noisy answer, as it comes.
-        context: what is needed to restore it.
         whole: the answer is shown only once it is complete, so that nothing of one that breaks off
             need be shown.
 
     Attributes:
         extracted: True if the answer was rewritten; final after the last piece.
         note: as in `RestoredAnswer`; final after the last piece.
-        notes: as those of `RestoredAnswer`.
         drawn: what the model was told instead of something private -> what that is.
     """
 
@@ -553,7 +538,6 @@ class AsyncAnswerStream(AsyncIterator[str]):
     'Write to anna@example.org.'
 
     Args:
-        pieces: the noisy answer, as it comes.
         opened: makes the stream that restores; called in the thread, and may read a vault.
 
     Attributes:

@@ -220,11 +220,7 @@ def _readable(value: Value, reader: Reader) -> Amount | Moment | None:
 
 
 class _Expression:
-    """One expression. Python's parser sees its signs, the names of functions and "v0", "v1", ...
-
-    Attributes:
-        value: of the whole.
-    """
+    """One expression. Python's parser sees its signs, the names of functions and "v0", "v1", ..."""
 
     def __init__(self, text: str, reader: Reader) -> None:
         self._reader = reader
@@ -573,9 +569,8 @@ def closing(text: str, start: int) -> int:
 def plainly(written: str) -> str | None:
     """Return a formula that cannot be computed without its marks, if it is mere arithmetic.
 
-    Example:
-        >>> plainly("{{= <ID_1_1> - <MONEY_1_2> }}"), plainly("{{= DAYS(<DATE_1_1>, 3) }}")
-        ('<ID_1_1> - <MONEY_1_2>', None)
+    >>> plainly("{{= <ID_1_1> - <MONEY_1_2> }}"), plainly("{{= DAYS(<DATE_1_1>, 3) }}")
+    ('<ID_1_1> - <MONEY_1_2>', None)
     """
     inner = unescape(written.removeprefix(OPENS).removesuffix(CLOSES)).strip()
     hidden = re.search(_PLACEHOLDER, inner) is not None

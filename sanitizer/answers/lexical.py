@@ -52,10 +52,6 @@ class WordMap:
 
     A released word is in it only if it was released for one original in all the prompts, occurs
     itself in none of them, and is no public word.
-
-    Args:
-        prompts: the prompts, as `sanitize` returned them.
-        policy: the policy under which they were sanitized.
     """
 
     def __init__(self, prompts: Iterable[SanitizedText], policy: Policy) -> None:
@@ -132,11 +128,7 @@ class MappedStream:
     It holds back a run of characters until the run ends, and an article before it.
 
     Args:
-        words_map: the map.
         reader: reads along and tells which words stand in a link; None: none do.
-
-    Attributes:
-        n_mapped: number of words replaced so far.
     """
 
     def __init__(self, words_map: WordMap, reader: LinkReader | None = None) -> None:

@@ -106,11 +106,9 @@ class Restorer:
         """Return the text in parts, and its end that may become a released value.
 
         Args:
-            text: the text.
             final: no more text comes, so that no end is held back.
             before: the last characters of the answer before it.
             reader: has read the answer before it, and reads what is returned in parts.
-            style: the same.
             came: the answer before it, as far as it may hold a link: then no formula is computed.
                 Of a text that goes on the first formula is held back, with all behind it.
         """

@@ -309,11 +309,7 @@ Value = Amount | Moment | str
 
 
 class Reader:
-    """Reads the values of one conversation.
-
-    Args:
-        originals: placeholder -> original.
-    """
+    """Reads the values of one conversation, from placeholder -> original."""
 
     def __init__(self, originals: Mapping[str, str]) -> None:
         self.originals = originals

@@ -14,12 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from sanitizer.errors import VaultError
-from sanitizer.storage.databases import Database, SQLite, make_file
+from sanitizer.storage.databases import BUSY_SECONDS, Database, SQLite, make_file
 
 DATABASE_VARIABLE = "SANITIZER_DATABASE"
 """Environment variable that holds the address of PostgreSQL."""
-BUSY_SECONDS = 60.0
-"""How long a statement waits for other processes."""
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 PREFIX = "postgres:"
 """Of the names of stores on PostgreSQL."""
@@ -63,7 +61,8 @@ class FileTables(SQLite):
     def __init__(self, path: Path, made: Made | None) -> None:
         if made is not None and not path.exists():
             try:
-                make_file(path, _statements(_SQLITE, made))
+                wal = ("PRAGMA journal_mode = WAL", ())
+                make_file(path, [wal, *_statements(_SQLITE, made)])
             except OSError as error:
                 raise VaultError(f"{path}: cannot be made: {error.strerror}") from None
         if not path.exists():

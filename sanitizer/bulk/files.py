@@ -18,20 +18,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sanitizer.randomness import secret_key
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".parquet": "parquet",
-}
 PART_ROWS = 512
 """Rows of one part: what a worker is given at once."""
 Columns = dict[str, list[Any]]
@@ -107,10 +100,10 @@ def plan(source: Path, needed: Sequence[str]) -> list[InputFile]:
 
 
 def _planned(path: Path, name: str, needed: Sequence[str]) -> InputFile:
-    kind = _kind(path)
+    form = _form(path)
     before = stamp(path)
     with _reading(path):
-        parts = _PLANS[kind](path, name, needed)
+        parts = form.plan(path, name, needed)
     return InputFile(path, name, before, tuple(parts))
 
 
@@ -121,14 +114,10 @@ def stamp(path: Path) -> tuple[int, int]:
 
 
 def read(part: Part, needed: Sequence[str]) -> pa.Table:
-    """Return the needed columns of a part.
-
-    Raises:
-        ValueError: naming the file: damaged, or not as it was planned.
-    """
+    """Return the needed columns of a part; raise ValueError, naming a damaged or changed file."""
     path = Path(part.path)
     with _reading(path):
-        columns = _READS[_kind(path)](part, needed)
+        columns = _form(path).read(part, needed)
         lengths = {len(column) for column in columns.values()}
         if lengths != {part.n}:
             raise ValueError(
@@ -145,11 +134,11 @@ def _array(name: str, values: list[Any]) -> pa.Array:
         raise ValueError(f"column {name!r} holds values of several types") from None
 
 
-def _kind(path: Path) -> str:
-    kind = SUFFIXES.get(path.suffix.lower())
-    if kind is None:
-        raise ValueError(f"{path}: must end in one of {', '.join(SUFFIXES)}")
-    return kind
+def _form(path: Path) -> _Format:
+    form = _FORMATS.get(path.suffix.lower())
+    if form is None:
+        raise ValueError(f"{path}: must end in one of {', '.join(_FORMATS)}")
+    return form
 
 
 @contextmanager
@@ -383,21 +372,18 @@ def _parquet_write(file: InputFile, target: Path, needed: Sequence[str], change:
                 writer.close()
 
 
-_PLANS: dict[str, Callable[[Path, str, Sequence[str]], list[Part]]] = {
-    "csv": _csv_plan,
-    "json": _json_plan,
-    "parquet": _parquet_plan,
-}
-_READS: dict[str, Callable[[Part, Sequence[str]], Columns]] = {
-    "csv": _csv_read,
-    "json": _json_read,
-    "parquet": _parquet_read,
-}
-_WRITES: dict[str, Callable[[InputFile, Path, Sequence[str], Change], None]] = {
-    "csv": _csv_write,
-    "json": _json_write,
-    "parquet": _parquet_write,
-}
+class _Format(NamedTuple):
+    """How files of a format are planned, read and written."""
+
+    plan: Callable[[Path, str, Sequence[str]], list[Part]]
+    read: Callable[[Part, Sequence[str]], Columns]
+    write: Callable[[InputFile, Path, Sequence[str], Change], None]
+
+
+_CSV = _Format(_csv_plan, _csv_read, _csv_write)
+_JSON = _Format(_json_plan, _json_read, _json_write)
+_PARQUET = _Format(_parquet_plan, _parquet_read, _parquet_write)
+_FORMATS = {".csv": _CSV, ".tsv": _CSV, ".jsonl": _JSON, ".ndjson": _JSON, ".parquet": _PARQUET}
 
 
 # ---- output ----
@@ -409,7 +395,6 @@ def rewrite(
     """Write all files anew, with changed columns; the target appears whole or not at all.
 
     Args:
-        files: of one input.
         target: a file, or the folder that takes the place of the input's; must not exist.
         needed: columns that `change` is given.
         change: returns the changed columns of some rows.
@@ -424,7 +409,7 @@ def rewrite(
             path = unfinished / file.name if file.name else unfinished
             path.parent.mkdir(parents=True, exist_ok=True)
             with _reading(file.path):
-                _WRITES[_kind(file.path)](file, path, needed, change)
+                _form(file.path).write(file, path, needed, change)
                 if stamp(file.path) != file.stamp:
                     raise ValueError("was changed while the job ran")
             _flush(path)

@@ -23,7 +23,6 @@ class Column:
     """A column that is sanitized.
 
     Attributes:
-        name: of the column.
         policy: name of a preset or path of a policy file for texts; "" for the job's policy.
         kind: class of a column whose cells are one thing each ("PERSON"); "" for texts.
     """
@@ -127,16 +126,13 @@ class BulkJob:
         policy = Policy.load(self.policy)
         ledger = None if self.ledger is None else self.ledger.absolute()
         columns = tuple(
-            column if column.kind else replace(column, policy=self._policy_path(column))
-            for column in self.parsed
+            replace(each, policy=str(Path(each.policy).absolute()))
+            if each.policy.endswith(".toml")
+            else each
+            for each in self.parsed
         )
         store = self.store if on_postgres(self.store) else self.store.absolute()
         return replace(self, store=store, ledger=ledger, policy=policy, columns=columns)
-
-    @staticmethod
-    def _policy_path(column: Column) -> str:
-        file = column.policy.endswith(".toml")
-        return str(Path(column.policy).absolute()) if file else column.policy
 
     def policy_of(self, column: Column) -> Policy:
         """Return the policy of a column: rows ask for nothing, so nothing leaves as needed."""

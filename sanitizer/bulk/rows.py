@@ -20,6 +20,7 @@ from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
+from sanitizer.storage.databases import Closing
 from sanitizer.storage.ledger import as_printed
 from sanitizer.storage.table import Entries, Row, Wanted
 from sanitizer.storage.vault import Vault, placeholders, tag_of
@@ -102,17 +103,15 @@ class _Chunk:
     tables: dict[bytes, _Table] = field(default_factory=dict)
 
 
-class RowSanitizer:
+class RowSanitizer(Closing):
     """Sanitizes the rows of Arrow batches for one job. For one thread; each process makes its own.
 
     Models are loaded when a row needs them, the store is opened at once.
 
     Attributes:
-        job: what is done. store: the job's store.
         stopped: asked after each commit; True ends the work with an InterruptedError.
 
     Args:
-        job: what is done.
         create: make the job's store if it is missing; False makes that an error.
 
     Raises:
@@ -189,12 +188,6 @@ class RowSanitizer:
     def close(self) -> None:
         self.store.close()
 
-    def __enter__(self) -> RowSanitizer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # ---- reading ----
 
     def _inputs(self, batch: Batch, names: Sequence[str] | None) -> Iterator[_Input]:
@@ -202,9 +195,11 @@ class RowSanitizer:
         if missing := [name for name in job.needed if name not in batch.schema.names]:
             raise ValueError(f"the rows have no column {', '.join(map(repr, missing))}")
         columns = [_cells(batch, column) for column in self._columns]
-        units = [None] * batch.num_rows if job.unit_column is None else self._units(batch)
+        units: Sequence[str | None] = [None] * batch.num_rows
+        if job.unit_column is not None:
+            units = _names(batch, job.unit_column)
         if job.id_column is not None:
-            rows = [_name(value, job.id_column) for value in _values(batch, job.id_column)]
+            rows = _names(batch, job.id_column)
             labels = [f"row {i + 1} of a batch" for i in range(len(rows))]
         elif names is not None:
             rows = labels = list(names)
@@ -213,10 +208,6 @@ class RowSanitizer:
         for name, label, unit, *cells in zip(rows, labels, units, *columns, strict=True):
             digest = self.store.digest([*cells, unit])
             yield _Input(self.store.row_key(name), digest, tuple(cells), unit, label)
-
-    def _units(self, batch: Batch) -> list[str | None]:
-        column = str(self.job.unit_column)
-        return [_name(value, column) for value in _values(batch, column)]
 
     # ---- processing ----
 
@@ -383,7 +374,8 @@ def _cells(batch: Batch, column: Column) -> list[str | None]:
     return values
 
 
-def _name(value: Any, column: str) -> str:
-    if value is None or value == "":
+def _names(batch: Batch, column: str) -> list[str]:
+    values = _values(batch, column)
+    if None in values or "" in values:
         raise ValueError(f"column {column!r} must have a value in each row")
-    return str(value)
+    return [str(value) for value in values]

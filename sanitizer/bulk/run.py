@@ -80,12 +80,10 @@ def sanitize_files(
     charged nor drawn again. The output appears when all rows are done, whole or not at all.
 
     Args:
-        job: what is done.
         source: a .csv, .tsv, .jsonl, .ndjson or .parquet file, or a folder of such files.
         target: the output, of the same format; must not exist.
         engine: "local", "ray" or "spark".
         workers: processes, actors or cores; 0 works in this process ("local" only).
-        progress: show a bar on standard error.
 
     Raises:
         ValueError: naming file, column or argument.
@@ -226,13 +224,9 @@ def restore_files(store: Path, source: Path, target: Path, columns: tuple[str, .
 
 def _restorer(store: JobStore, row: StoredRow, known: dict[str, Restorer]) -> Restorer:
     """Return the restorer of a row's conversation; those of units are kept in `known`."""
-    if row.unit in known:
-        return known[row.unit]
-    if row.unit:
-        originals = store.unit(bytes.fromhex(row.unit)).entries().originals
-    else:
-        originals = Entries.of(row.table, {}).originals
-    restorer = Restorer(originals)
-    if row.unit:
-        known[row.unit] = restorer
-    return restorer
+    if not row.unit:
+        return Restorer(Entries.of(row.table, {}).originals)
+    if row.unit not in known:
+        entries = store.unit(bytes.fromhex(row.unit)).entries()
+        known[row.unit] = Restorer(entries.originals)
+    return known[row.unit]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,13 +30,20 @@ from typing import Any, Self
 from sanitizer.bulk.databases import PREFIX, FileTables, PostgresTables, on_postgres
 from sanitizer.errors import BudgetExceeded, VaultError
 from sanitizer.randomness import secret_key
+from sanitizer.storage import sealing
+from sanitizer.storage.databases import Closing
 from sanitizer.storage.ledger import Ledger, Scope
-from sanitizer.storage.sealing import SALT_BYTES, SEAL_BYTES, derived_keys, dumped, new_cost
-from sanitizer.storage.table import Entries, Row
+from sanitizer.storage.sealing import (
+    KEY_VARIABLE,
+    MIN_KEY_LENGTH,
+    SALT_BYTES,
+    SEAL_BYTES,
+    derived_keys,
+    dumped,
+)
+from sanitizer.storage.table import Cache, Entries, Row
 
-KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 LEDGER_KEY_VARIABLE = "SANITIZER_LEDGER_KEY"
-MIN_KEY_LENGTH = 16
 NANO = 10**9
 """Units of one epsilon: charges are integers, so that sums are exact."""
 FORMAT = "sanitizer bulk 2"
@@ -71,8 +78,7 @@ class StoredRow:
     table: tuple[Row, ...] = field(default=(), repr=False)
 
     def values(self) -> tuple[Any, ...]:
-        counts = (self.nano, self.n_things, self.n_drawn, self.refused, self.unit)
-        return (self.digest, self.cells, *counts, self.table)
+        return tuple(getattr(self, name) for name in self.__slots__)
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
@@ -108,7 +114,7 @@ class NewRow:
     owner: str = field(default="", repr=False)
 
 
-class JobStore:
+class JobStore(Closing):
     """The open store of one job. One thread uses it; each process opens its own.
 
     Args:
@@ -118,9 +124,6 @@ class JobStore:
         ledger: charged for each batch; None: charges are in the store alone.
         create: make the store if it is missing; False makes that an error. Workers never make one:
             on another machine, a second store would charge and draw again.
-
-    Attributes:
-        where: path or name, for messages.
 
     Raises:
         ValueError: no key in the environment, or a short one.
@@ -146,7 +149,7 @@ class JobStore:
             if on_postgres(path)
             else FileTables(path.absolute(), made)
         )
-        self._decoded: OrderedDict[int, list[StoredRow]] = OrderedDict()
+        self._decoded: Cache[int, list[StoredRow]] = Cache(MAX_DECODED)
         try:
             self.facts = self._verified(key)
             if facts is not None and self.facts != facts:
@@ -258,12 +261,6 @@ class JobStore:
         if self._ledger is not None:
             self._ledger.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # ---- transactions ----
 
     def _lost(self, rows: Sequence[NewRow], units: Mapping[bytes, UnitState]) -> set[bytes]:
@@ -360,7 +357,11 @@ class JobStore:
             name, charges, keys, units = json.loads(self._open(sealed, "pending", batch))
             refusal: BudgetExceeded | None = None
             try:
-                amounts = {self._scope(owner): Fraction(nano, NANO) for owner, nano in charges}
+                of_store = Scope("conversation", self._name)
+                amounts = {
+                    Scope("user", owner) if owner else of_store: Fraction(nano, NANO)
+                    for owner, nano in charges
+                }
                 self._ledger.charge_once(amounts, bytes.fromhex(name))
             except BudgetExceeded as error:
                 refusal = error
@@ -374,9 +375,6 @@ class JobStore:
         if refusal is not None:
             raise refusal
 
-    def _scope(self, owner: str) -> Scope:
-        return Scope("user", owner) if owner else Scope("conversation", self._name)
-
     def _take_back(self, batch: int, keys: Sequence[str], units: Sequence[str]) -> None:
         """Delete a batch that the ledger refused; its units are as they were before."""
         self._db.rows("DELETE FROM batch WHERE id = ?", batch)
@@ -389,15 +387,14 @@ class JobStore:
     # ---- content ----
 
     def _batch(self, number: int) -> list[StoredRow]:
-        if number not in self._decoded:
+        rows = self._decoded.use(number)
+        if rows is None:
             read = self._db.rows("SELECT body FROM batch WHERE id = ?", number)
             body = read[0][0] if read else None
             found = json.loads(self._open(body, "batch", number))
-            self._decoded[number] = [StoredRow.of(values) for values in found]
-            if len(self._decoded) > MAX_DECODED:
-                self._decoded.popitem(last=False)
-        self._decoded.move_to_end(number)
-        return self._decoded[number]
+            rows = [StoredRow.of(values) for values in found]
+            self._decoded.keep(number, rows, 0)
+        return rows
 
     def _unit(self, key: bytes, version: int, body: bytes) -> UnitState:
         spent, rows, numbers = json.loads(self._open(body, "unit", key, version))
@@ -417,7 +414,7 @@ class JobStore:
 
     def _made(self, key: bytes, facts: Mapping[str, Any]) -> list[tuple[str, bytes]]:
         """Return what begins the store of a new job."""
-        salt, cost = secret_key()[:SALT_BYTES], new_cost()
+        salt, cost = secret_key()[:SALT_BYTES], sealing.SCRYPT_N
         self._keys = derived_keys(self.where, key, salt, cost)
         return [
             ("format", FORMAT.encode()),

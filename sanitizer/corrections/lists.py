@@ -124,11 +124,7 @@ def memories_of(
 
 @dataclass(frozen=True)
 class Contacts:
-    """What a file holds.
-
-    Attributes:
-        phrases: to be hidden. n_left_out: cells of everyday words, or too short.
-    """
+    """What a file holds: phrases to hide, and how many cells are everyday words or too short."""
 
     phrases: tuple[str, ...] = field(repr=False)
     n_left_out: int

@@ -10,7 +10,6 @@ the running process.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -21,8 +20,8 @@ from pathlib import Path
 from sanitizer.corrections.lists import Listed
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
+from sanitizer.storage.databases import make_file
 from sanitizer.storage.sealing import Keys, derived_keys, key_bytes
-from sanitizer.storage.stored_vault import KEY_VARIABLE
 from sanitizer.storage.table import same_thing
 from sanitizer.text.words import word_spans
 
@@ -35,13 +34,13 @@ SETTLED_SECONDS = 2.0
 _COST = 2**15
 _TREATMENTS = ("hide", "keep")
 _BOUND = "corrections", 1
+Kept = list[tuple[str, str]]  # (treatment, phrase)
 
 
 class Corrections:
     """The memory of one user or team, in a file. Safe for many threads and processes.
 
     Args:
-        path: of the file.
         key: a secret of at least 16 characters or bytes; by default from the environment variable
             SANITIZER_VAULT_KEY.
         create: make the file if it is missing; otherwise that is an error, since a memory that is
@@ -64,10 +63,7 @@ class Corrections:
         self, path: str | Path, key: bytes | str | None = None, *, create: bool = False
     ) -> None:
         self.path = Path(path).absolute()
-        secret = os.environ.get(KEY_VARIABLE) if key is None else key
-        if secret is None:
-            raise ValueError(f"key must be given, or set in the variable {KEY_VARIABLE}")
-        self._secret = key_bytes(secret)
+        self._secret = key_bytes(key)
         self._lock = threading.Lock()
         self._keys: tuple[bytes, Keys] | None = None
         self._seen: tuple[object, float, Listed] | None = None
@@ -82,16 +78,16 @@ class Corrections:
             if self._seen is not None and self._seen[0] == stamp and stamp[1] / 1e9 < self._seen[1]:
                 return self._seen[2]
             with self._opened() as database:
-                listed = self._listed(database, self._read(database))
+                listed = self._listed(*self._read(database))
             if self._seen is not None and self._seen[2].mark == listed.mark:
                 listed = self._seen[2]  # the same object: nothing has changed
             self._seen = stamp, now - SETTLED_SECONDS, listed
             return listed
 
-    def entries(self) -> list[tuple[str, str]]:
+    def entries(self) -> Kept:
         """Return (treatment, phrase) of all that is kept, in the order of their first letters."""
         with self._lock, self._opened() as database:
-            return sorted(self._read(database), key=lambda entry: same_thing(entry[1]))
+            return sorted(self._read(database)[1], key=lambda entry: same_thing(entry[1]))
 
     def add(self, phrases: Iterable[str], treatment: str) -> int:
         """Keep phrases; return how many are new or were treated in the other way.
@@ -106,7 +102,7 @@ class Corrections:
             raise ValueError(f"treatment must be one of {_TREATMENTS}, got {treatment!r}")
         wanted = list(dict.fromkeys(_checked(phrase, treatment) for phrase in phrases))
 
-        def changed(old: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        def changed(old: Kept) -> Kept:
             known, gone = set(old), {same_thing(phrase) for phrase in wanted}
             other = [e for e in old if e[0] == treatment or same_thing(e[1]) not in gone]
             new = [(treatment, phrase) for phrase in wanted if (treatment, phrase) not in known]
@@ -156,58 +152,47 @@ class Corrections:
             raise VaultError(f"{self.path}: cannot be used: {type(error).__name__}") from None
 
     def _create(self) -> None:
-        unfinished = self.path.with_name(f"{self.path.name}-{secret_key().hex()[:16]}")
+        salt = secret_key()[:16]
+        sealed = self._keys_for(salt).seal(b"[]", *_BOUND)
+        made = ("CREATE TABLE memory (salt BLOB, seal BLOB, body BLOB)", ())
         try:
-            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            with closing(sqlite3.connect(unfinished, isolation_level=None)) as database:
-                database.execute("CREATE TABLE memory (salt BLOB, seal BLOB, body BLOB)")
-                salt = secret_key()[:16]
-                sealed = self._keys_for(salt).seal(b"[]", *_BOUND)
-                database.execute("INSERT INTO memory VALUES (?, ?, ?)", (salt, *sealed))
-            # A link, unlike a rename, never replaces what another process has put there.
-            os.link(unfinished, self.path)
-        except FileExistsError:
-            pass  # it was first
+            # Without a WAL: by its own time of change it is seen that the file has changed.
+            make_file(self.path, [made, ("INSERT INTO memory VALUES (?, ?, ?)", (salt, *sealed))])
         except (OSError, sqlite3.Error) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise VaultError(f"{self.path}: cannot be made: {reason}") from None
-        finally:
-            unfinished.unlink(missing_ok=True)
 
     def _keys_for(self, salt: bytes) -> Keys:
         if self._keys is None or self._keys[0] != salt:
             self._keys = salt, derived_keys(self.path, self._secret, salt, _COST)
         return self._keys[1]
 
-    def _read(self, database: sqlite3.Connection) -> list[tuple[str, str]]:
+    def _read(self, database: sqlite3.Connection) -> tuple[Keys, Kept]:
         rows = database.execute("SELECT salt, seal, body FROM memory LIMIT 2").fetchall()
         if len(rows) != 1 or not all(isinstance(value, bytes) for value in rows[0]):
             raise VaultError(f"{self.path}: damaged: there must be one row")
         salt, seal, body = rows[0]
-        plain = self._keys_for(salt).open(seal, body, *_BOUND)
-        return [(treatment, phrase) for treatment, phrase in json.loads(plain)]
+        keys = self._keys_for(salt)
+        plain = keys.open(seal, body, *_BOUND)
+        return keys, [(treatment, phrase) for treatment, phrase in json.loads(plain)]
 
-    def _listed(self, database: sqlite3.Connection, entries: list[tuple[str, str]]) -> Listed:
-        (salt,) = database.execute("SELECT salt FROM memory").fetchone()
-        mark = self._keys_for(salt).mac("corrections", sorted(entries)).hex()
+    def _listed(self, keys: Keys, entries: Kept) -> Listed:
+        mark = keys.mac("corrections", sorted(entries)).hex()
         hidden, kept = (
             frozenset(phrase for treatment, phrase in entries if treatment == wanted)
             for wanted in _TREATMENTS
         )
         return Listed(hidden, kept, mark)
 
-    def _change(
-        self, change: Callable[[list[tuple[str, str]]], list[tuple[str, str]]]
-    ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    def _change(self, change: Callable[[Kept], Kept]) -> tuple[Kept, Kept]:
         """Change what is kept; return what was and what is."""
         with self._lock, self._opened() as database:
             database.execute("BEGIN IMMEDIATE")
-            before = self._read(database)
+            keys, before = self._read(database)
             after = change(before)
             if after != before:
                 plain = json.dumps(after, ensure_ascii=False).encode("utf-8", "surrogatepass")
-                (salt,) = database.execute("SELECT salt FROM memory").fetchone()
-                sealed = self._keys_for(salt).seal(plain, *_BOUND)
+                sealed = keys.seal(plain, *_BOUND)
                 database.execute("UPDATE memory SET seal = ?, body = ?", sealed)
             database.execute("COMMIT")
             self._seen = None if after != before else self._seen

@@ -48,9 +48,8 @@ def lists_of(kind: str) -> tuple[str, ...]:
 def list_of(kind: str, concept: str) -> str:
     """Return the name of the list of a class that a thing is on; the first if it is on none.
 
-    Example:
-        >>> list_of("BELIEF", "Muslim"), list_of("BELIEF", "socialist"), list_of("CRIME", "arson")
-        ('RELIGION', 'POLITICS', 'CRIME')
+    >>> list_of("BELIEF", "Muslim"), list_of("BELIEF", "socialist"), list_of("CRIME", "arson")
+    ('RELIGION', 'POLITICS', 'CRIME')
     """
     first, *others = lists_of(kind)
     return next((name for name in others if concept in class_members(name)), first)
@@ -63,9 +62,8 @@ def class_members(kind: str) -> tuple[str, ...]:
     Raises:
         ModelError: as `word_list`.
 
-    Example:
-        >>> class_members("CONDITION")[:2], class_members("POLITICS")[:2]
-        (('depression', 'asthma'), ('conservative', 'liberal'))
+    >>> class_members("CONDITION")[:2], class_members("POLITICS")[:2]
+    (('depression', 'asthma'), ('conservative', 'liberal'))
     """
     if kind in _LISTS:
         return tuple(member for name in _LISTS[kind] for member in class_members(name))
@@ -75,9 +73,8 @@ def class_members(kind: str) -> tuple[str, ...]:
 def group_of(member: str) -> str:
     """Return the group of a member of a class, "" for none: it is as private as the member.
 
-    Example:
-        >>> group_of("coeliac disease"), group_of("arson")
-        ('food', '')
+    >>> group_of("coeliac disease"), group_of("arson")
+    ('food', '')
     """
     return _groups().get(member, "")
 
@@ -93,9 +90,8 @@ def is_adjective(text: str) -> bool:
 
     That it is one is public, as its class is.
 
-    Example:
-        >>> is_adjective("coeliac"), is_adjective("coeliac disease")
-        (True, False)
+    >>> is_adjective("coeliac"), is_adjective("coeliac disease")
+    (True, False)
     """
     return plain_name(text) in _adjectives()
 
@@ -124,9 +120,8 @@ def _lowered(text: str) -> str:
 def plain_name(text: str) -> str:
     """Return a name as names are compared: words in lower case, without an article before them.
 
-    Example:
-        >>> plain_name("A Heart-Attack")
-        'heart attack'
+    >>> plain_name("A Heart-Attack")
+    'heart attack'
     """
     plain = _lowered(text)
     words = [plain[begin:end] for begin, end in word_spans(plain)]
@@ -136,9 +131,8 @@ def plain_name(text: str) -> str:
 def content_words(text: str) -> list[str]:
     """Return the words of a name that tell something.
 
-    Example:
-        >>> content_words("Obstruction of justice")
-        ['obstruction', 'justice']
+    >>> content_words("Obstruction of justice")
+    ['obstruction', 'justice']
     """
     return [word for word in plain_name(text).split() if word not in _EMPTY and len(word) > 1]
 
@@ -149,9 +143,8 @@ def concept_of(kind: str, text: str, typed: bool = True) -> str | None:
     Args:
         typed: a name with one typing error counts, if only one member is so near.
 
-    Example:
-        >>> concept_of("CONDITION", "Hep C"), concept_of("CONDITION", "astmha")
-        ('hepatitis C', 'asthma')
+    >>> concept_of("CONDITION", "Hep C"), concept_of("CONDITION", "astmha")
+    ('hepatitis C', 'asthma')
     """
     names, name = _concepts(kind), plain_name(text)
     found = names.get(name) or names.get(name.removesuffix("s"))
@@ -184,9 +177,8 @@ def may_name(text: str) -> bool:
 def may_be_phrase(text: str) -> bool:
     """Return True for words with nothing but spaces and hyphens between them, as names have them.
 
-    Example:
-        >>> may_be_phrase("Hep-C virus"), may_be_phrase("an illness"), may_be_phrase("Bern. Rain")
-        (True, False, False)
+    >>> may_be_phrase("Hep-C virus"), may_be_phrase("an illness"), may_be_phrase("Bern. Rain")
+    (True, False, False)
     """
     words = text.lower().split(" ")
     edges = {words[0], words[-1]}

@@ -133,11 +133,7 @@ class Labelled(NamedTuple):
 
 
 class Pieces(Protocol):
-    """A tokenizer.
-
-    Attributes:
-        mask: token that stands for a run. line: token that stands for the end of a line.
-    """
+    """A tokenizer; `mask` stands for a run, `line` for the end of a line."""
 
     mask: int
     line: int
@@ -467,10 +463,9 @@ class Asked(NamedTuple):
 def asked(view: View) -> Asked:
     r"""Return what of a view the user wrote.
 
-    Example:
-        >>> view = opened('Ask Qvarn: "does Zorb pay?" today').parted.view
-        >>> asked(view).view.shown, asked(view).slots
-        (('Ask ', ':  today'), (0,))
+    >>> view = opened('Ask Qvarn: "does Zorb pay?" today').parted.view
+    >>> asked(view).view.shown, asked(view).slots
+    (('Ask ', ':  today'), (0,))
     """
     flat = _SLOT.join(view.shown)
     foreign = [match.span() for match in _FOREIGN.finditer(flat)]

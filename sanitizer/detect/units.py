@@ -182,11 +182,8 @@ def _is_private(text: str, policy: Policy, detector: Detector, depth: int) -> bo
     """Return True if something of a text that was encoded would be hidden."""
     found = document(text, policy, detector=detector, depth=depth)
     args = found.text, found.taken, (), policy.thresholds, False, found.layout
-    return bool(found.taken or segmented(found, policy, detector.read(*args), _none).units)
-
-
-def _none(forms: object) -> dict[str, str]:
-    return {}
+    read = detector.read(*args)
+    return bool(found.taken or segmented(found, policy, read, lambda forms: {}).units)
 
 
 def _may_pass(text: str, policy: Policy, spans: list[Span], start: int, end: int) -> bool:
@@ -208,7 +205,9 @@ def _cut(text: str, policy: Policy, spans: Iterable[Span], declared: Offsets) ->
             continue
         for begin, stop in _parts(text, declared, start, end):
             part = text[begin:stop]
-            own = _kind_of(part, policy, kind)
+            # Its kind is its own if the part is an identifier by itself.
+            alone = (i.kind for i in policy.find_identifiers(part) if i.text == part)
+            own = next(alone, kind)
             units.append(Unit(begin, stop, part, own, False, found=_source(own)))
     return units
 
@@ -226,12 +225,6 @@ def _parts(text: str, spans: Offsets, start: int, end: int) -> Iterator[tuple[in
         if any(word_spans(part)):
             at = begin + len(part) - len(part.lstrip())
             yield at, at + len(part.strip())
-
-
-def _kind_of(part: str, policy: Policy, kind: str) -> str:
-    """Return the kind of a part of an identifier: its own if it is one by itself."""
-    alone = [i.kind for i in policy.find_identifiers(part) if (i.start, i.end) == (0, len(part))]
-    return alone[0] if alone else kind
 
 
 def segmented(
@@ -489,8 +482,7 @@ def _clear_of(spans: Iterable[Span], taken: list[Span]) -> Iterator[Span]:
 def reads_as(kind: str) -> str:
     """Return the word that the model reads in place of an identifier: a constant of its kind.
 
-    Example:
-        >>> reads_as("PLACE"), reads_as("EMAIL")
-        ('home', 'email')
+    >>> reads_as("PLACE"), reads_as("EMAIL")
+    ('home', 'email')
     """
     return _READS.get(kind, kind.lower())

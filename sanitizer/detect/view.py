@@ -116,11 +116,7 @@ def plain(word: str) -> str:
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """Return all languages by code.
-
-    Raises:
-        ModelError: a list is missing or damaged.
-    """
+    """Return all languages by code; raise ModelError if a list is missing or damaged."""
     folder = model_folder("languages")
     manifest = Manifest.read(folder)
     manifest.verify()
@@ -429,15 +425,11 @@ def _syntax(text: str, parts: Sequence[Piece]) -> list[tuple[int, int]]:
     for piece in parts:
         name = text[piece.start : piece.end]
         if piece.role in ("keyword", "tag") or (
-            piece.role == "name" and (is_code_word(name, piece) or _is_everyday(name))
+            piece.role == "name"
+            and (is_code_word(name, piece) or all(map(is_everyday, _NAME_PARTS.findall(name))))
         ):
             found.append((piece.start, piece.end))
     return sorted(found)
-
-
-def _is_everyday(name: str) -> bool:
-    """Return True if each word of a name such as "salary_per_month" is an everyday word."""
-    return all(is_everyday(part) for part in _NAME_PARTS.findall(name))
 
 
 def _cells(text: str, parts: Sequence[Piece]) -> list[int]:
@@ -470,9 +462,8 @@ class Decoded:
     def of(cls, text: str, also: Sequence[tuple[int, int, str]] = ()) -> Decoded:
         r"""Decode what is escaped as in JSON, HTML, addresses and mail, and what else is said.
 
-        Example:
-            >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
-            'Анна О Müller'
+        >>> Decoded.of(r"\u0410\u043d\u043d\u0430 &#1054; M=C3=BCller").text
+        'Анна О Müller'
         """
         parts: list[str] = []
         origins: list[int] = []

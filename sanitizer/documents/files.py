@@ -28,12 +28,7 @@ _TOKENS = re.compile(r"\w+|\W")
 
 
 class Edit(NamedTuple):
-    """New characters for a stretch of a text.
-
-    Attributes:
-        start, end: character offsets in the text before any edit.
-        text: what stands there afterwards.
-    """
+    """New characters for a stretch of a text, by character offsets before any edit."""
 
     start: int
     end: int
@@ -58,7 +53,7 @@ def edits_of(original: str, result: SanitizedText) -> list[Edit]:
 
 
 def edits_between(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
-    """Return edits that make one list of lines of another.
+    """Return edits that make one list of lines of another, each within a cell between tabs.
 
     Args:
         before, after: as many lines each; offsets count one character between lines.
@@ -71,23 +66,13 @@ def edits_between(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
     edits: list[Edit] = []
     at = 0
     for old, new in zip(before, after, strict=True):
-        if old != new:
-            edits += [edit.shifted(at) for edit in _cell_edits(old, new)]
-        at += len(old) + 1
-    return edits
-
-
-def _cell_edits(old: str, new: str) -> list[Edit]:
-    """Return the edits of a line, each within one cell: those of a row lie between tabs."""
-    cells, others = old.split("\t"), new.split("\t")
-    if len(cells) != len(others):  # a stand-in of several cells, or a value with a tab in it
-        return _line_edits(old, new)
-    edits: list[Edit] = []
-    at = 0
-    for cell, other in zip(cells, others, strict=True):
-        if cell != other:
-            edits += [edit.shifted(at) for edit in _line_edits(cell, other)]
-        at += len(cell) + 1
+        cells, others = old.split("\t"), new.split("\t")
+        if len(cells) != len(others):  # a stand-in of several cells, or a value with a tab in it
+            cells, others = [old], [new]
+        for cell, other in zip(cells, others, strict=True):
+            if cell != other:
+                edits += [edit.shifted(at) for edit in _line_edits(cell, other)]
+            at += len(cell) + 1
     return edits
 
 
@@ -170,12 +155,7 @@ class Document(Protocol):
 
 
 class Piece(NamedTuple):
-    """A stretch of a document's text.
-
-    Attributes:
-        text: the characters.
-        put: writes others in their place; None for what only separates.
-    """
+    """A stretch of a document; `put` writes others in its place, None for what only separates."""
 
     text: str
     put: Callable[[str], None] | None = None
@@ -187,7 +167,6 @@ class PiecedDocument:
     Args:
         pieces: in order of reading.
         write: writes the file after the pieces were put.
-        suffix: suffix of the format that is written.
     """
 
     def __init__(self, pieces: Sequence[Piece], write: Callable[[Path], None], suffix: str) -> None:
@@ -197,7 +176,6 @@ class PiecedDocument:
         self.text = "".join(piece.text for piece in pieces)
 
     def save(self, path: Path, edits: Sequence[Edit]) -> None:
-        """See `Document.save`."""
         new = apply_to_pieces([piece.text for piece in self._pieces], edits)
         for piece, text in zip(self._pieces, new, strict=True):
             if piece.put is not None and text != piece.text:

@@ -99,7 +99,10 @@ def _part(part: Message, images: bool, ends: list[Callable[[], None]]) -> Iterat
         part.del_param("name")
     else:
         yield Piece("\n")
-        yield from _html(part, ends) if kind == "text/html" else _plain(part)
+        if kind == "text/html":
+            yield from _html(part, ends)
+        else:
+            yield Piece(_content(part), partial(_put_content, part))
         yield Piece("\n")
 
 
@@ -114,10 +117,6 @@ def _content(part: Message) -> str:
         return payload.decode(part.get_content_charset() or "ascii")
     except (LookupError, UnicodeDecodeError):
         raise PolicyError("the mail's text is not in the encoding that it names") from None
-
-
-def _plain(part: Message) -> Iterator[Piece]:
-    yield Piece(_content(part), partial(_put_content, part))
 
 
 def _put_content(part: Message, text: str) -> None:

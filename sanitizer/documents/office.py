@@ -68,8 +68,7 @@ def read(path: Path, images: bool) -> PiecedDocument:
             trees[name][:] = []
         elif name.endswith(".rels"):
             trees[name] = _parsed(parts[name])
-            _drop_links(trees[name], name, gone)
-            pieces += _links(trees[name])
+            pieces += _links(trees[name], name, gone)
         elif name.endswith((".xml", ".vml")) and name != _CONTENTS:
             trees[name] = _parsed(parts[name])
             prompts = _prompts(trees[name]) if _TEMPLATES.fullmatch(name) else frozenset()
@@ -135,11 +134,7 @@ def _prompts(root: Any) -> frozenset[Any]:
 
 
 def _texts(root: Any, is_layout: bool, prompts: frozenset[Any]) -> Iterator[Piece]:
-    """Yield the texts of one part, and clear what tells of its authors.
-
-    Args:
-        prompts: elements whose text is not the author's.
-    """
+    """Yield the texts of one part, but for `prompts`, and clear what tells of its authors."""
     for element in list(root.iter()):
         if isinstance(element.tag, str) and etree.QName(element).localname in _REMOVED:
             parent = element.getparent()
@@ -186,17 +181,15 @@ def _clear(element: Any, name: str) -> None:
             element.set(key, "")
 
 
-def _links(root: Any) -> Iterator[Piece]:
-    """Yield the targets outside the document, which may be addresses."""
-    for link in root.iter(_LINK):
-        if link.get("TargetMode") == "External":
-            yield from target_pieces(link.get("Target", ""), partial(link.set, "Target"))
+def _links(root: Any, name: str, gone: set[str]) -> Iterator[Piece]:
+    """Yield the targets outside the document, which may be addresses.
 
-
-def _drop_links(root: Any, name: str, gone: set[str]) -> None:
-    """Remove the relationships of a part that lead to parts which are left out."""
+    Links of the part to parts which are left out are removed.
+    """
     folder = posixpath.dirname(posixpath.dirname(name))
     for link in list(root.iter(_LINK)):
-        target = posixpath.normpath(posixpath.join("/", folder, link.get("Target", "")))
-        if target.lstrip("/") in gone:
+        target = link.get("Target", "")
+        if posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/") in gone:
             root.remove(link)
+        elif link.get("TargetMode") == "External":
+            yield from target_pieces(target, partial(link.set, "Target"))

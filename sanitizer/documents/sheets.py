@@ -67,7 +67,9 @@ def _cells(sheet: Any) -> Iterator[Piece]:
                     raise refused("an array formula")
                 beside += _literals(cell.value, partial(setattr, cell, "value"))
             elif cell.value is not None:
-                yield Piece(_shown(cell.value), partial(_put_cell, cell))
+                is_time = isinstance(cell.value, datetime | date | time)
+                shown = cell.value.isoformat() if is_time else str(cell.value)
+                yield Piece(shown, partial(_put_cell, cell))
             beside += _beside(cell)
         yield Piece("\n")
     yield from (Piece("\n"), *beside)
@@ -83,10 +85,6 @@ def _beside(cell: Any) -> Iterator[Piece]:
         cell.hyperlink.tooltip = cell.hyperlink.display = None
         put = partial(setattr, cell.hyperlink, "target")
         yield from target_pieces(cell.hyperlink.target or "", put)
-
-
-def _shown(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime | date | time) else str(value)
 
 
 def _put_cell(cell: Any, text: str) -> None:

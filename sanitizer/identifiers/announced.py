@@ -11,11 +11,19 @@ import re
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from sanitizer.identifiers.rows import KINDS, UNSPACED, Registry, Row, any_of, words_of
+from sanitizer.identifiers.rows import (
+    KINDS,
+    NUMBER,
+    UNSPACED,
+    WORD,
+    Registry,
+    Row,
+    any_of,
+    words_of,
+)
 
 Found = tuple[int, int, Row]
 
-_WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
 _HUMP = re.compile("[a-z][A-Z]")
 _BETWEEN = re.compile(r"[\s._/'\"’°-]{0,3}")
@@ -61,11 +69,7 @@ of one with letters that is longer than the last."""
 
 
 def announced(text: str, lowered: str, registry: Registry) -> Iterator[Found]:
-    """Yield what the words of a text announce.
-
-    Args:
-        lowered: the text in lower case, at the same offsets.
-    """
+    """Yield what the words of a text announce; `lowered` has its characters in lower case."""
     done = -1
     for start, end, rows in _phrases(text, lowered, registry):
         if start >= done and not text[start - 1 : start].isdigit():  # part of a hash
@@ -96,9 +100,9 @@ def _phrases(text: str, lowered: str, registry: Registry) -> Iterator[tuple[int,
 def _words(text: str) -> Iterator[re.Match[str]]:
     """Yield words; those of "socialSecurityNumber" are three."""
     if not _HUMP.search(text):
-        yield from _WORD.finditer(text)
+        yield from WORD.finditer(text)
         return
-    for word in _WORD.finditer(text):
+    for word in WORD.finditer(text):
         if _HUMP.search(text, *word.span()):
             yield from _CAMEL.finditer(text, *word.span())
         else:
@@ -192,7 +196,6 @@ def _named_behind(text: str, start: int, end: int, rows: list[Row]) -> Found | N
 
 _CELL = re.compile(r"\s{0,4}[\"']?([^\"'\n]{0,200}?)[\"']?\s{0,4}\Z")
 _SEVERAL_CELLS, _MOST_WORDS, _LONGEST_HEAD = 2, 4, 400
-_SEPARATOR, _ANY_DIGIT = re.compile("[,;\t|]"), re.compile("[0-9]")
 
 
 def by_columns(text: str, registry: Registry) -> Iterator[Found]:
@@ -204,17 +207,14 @@ def by_columns(text: str, registry: Registry) -> Iterator[Found]:
     heads: list[Row | None] = []
     sign, at = "", 0
     for line in text.split("\n"):
-        cells = _split(line, sign) if sign else []
+        # A sign between quotes is none.
+        cell = rf'(?:^|\{sign})("[^"]*"(?=\{sign}|$)|[^\{sign}]*)'
+        cells = re.findall(cell, line) if sign else []
         if heads and len(cells) == len(heads):
             yield from _cells(cells, heads, at)
         else:
             sign, heads = _head(line, registry)
         at += len(line) + 1
-
-
-def _split(line: str, sign: str) -> list[str]:
-    """Return the cells of a line; a sign between quotes is none."""
-    return re.findall(rf'(?:^|\{sign})("[^"]*"(?=\{sign}|$)|[^\{sign}]*)', line)
 
 
 def _cells(cells: list[str], heads: list[Row | None], at: int) -> Iterator[Found]:
@@ -229,9 +229,9 @@ def _cells(cells: list[str], heads: list[Row | None], at: int) -> Iterator[Found
 
 def _head(line: str, registry: Registry) -> tuple[str, list[Row | None]]:
     """Return the sign between the cells of a head and what each announces; empty for others."""
-    if len(line) > _LONGEST_HEAD or not _SEPARATOR.search(line) or _ANY_DIGIT.search(line):
-        return "", []
     sign = max(",;\t|", key=line.count)
+    if len(line) > _LONGEST_HEAD or sign not in line or NUMBER.search(line):
+        return "", []
     # a sentence has more words between its commas
     if line.count(" ") > _MOST_WORDS * (line.count(sign) + 1):
         return "", []

@@ -13,6 +13,7 @@ from hashlib import sha256
 from math import log2
 
 from stdnum import iban, luhn, numdb
+from stdnum.bitcoin import b58decode
 from stdnum.iso7064 import mod_97_10
 
 # Issuer ranges of ISO/IEC 7812, as published: lowest prefix, highest prefix, numbers of digits.
@@ -49,11 +50,6 @@ MONTHS = tuple(
     january february march april may june july august september october november december
     """.split()
 )
-
-
-def luhn_digit(digits: str) -> str:
-    """Return the digit that, appended to `digits`, passes the Luhn check (ISO/IEC 7812-1)."""
-    return luhn.calc_check_digit(digits)
 
 
 def passes_luhn(digits: str) -> bool:
@@ -96,13 +92,7 @@ def is_ssn(digits: str) -> bool:
     area, group, serial = digits[:3], int(digits[3:5]), digits[5:]
     if area in {"000", "666"} or group == 0 or serial == "0000":
         return False
-    return (
-        area < "900"
-        or 50 <= group <= 65
-        or 70 <= group <= 88
-        or 90 <= group <= 92
-        or 94 <= group <= 99
-    )
+    return area < "900" or (group >= 50 and group not in {66, 67, 68, 69, 89, 93})
 
 
 def is_day(year: int, month: int, day: int) -> bool:
@@ -219,8 +209,7 @@ _VIN_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
 def is_vin(number: str) -> bool:
     """Return True if the ninth character is the check character of ISO 3779 in North America."""
     n_letters = sum(c.isalpha() for c in number)
-    total = sum(_VIN_VALUES[c] * w for c, w in zip(number, _VIN_WEIGHTS, strict=True))
-    return 3 <= n_letters <= 14 and "0123456789X"[total % 11] == number[8]
+    return 3 <= n_letters <= 14 and with_check_character(number) == number
 
 
 def with_check_character(number: str) -> str:
@@ -233,39 +222,13 @@ def with_check_character(number: str) -> str:
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
-def is_exported_key(text: str) -> bool:
-    """Return True for a private key of Bitcoin as wallets export it, by its checksum."""
-    value = _base58_value(text)
-    size = 37 if len(text) == 51 else 38
-    if value >= 1 << (8 * size):
-        return False
-    raw = value.to_bytes(size, "big")
-    return sha256(sha256(raw[:-4]).digest()).digest()[:4] == raw[-4:]
-
-
-def _base58_value(text: str) -> int:
-    value = 0
-    for char in text:
-        value = value * 58 + BASE58.index(char)
-    return value
-
-
 def is_base58check(address: str) -> bool:
-    """Return True if an address in base 58 ends in the checksum of the 21 bytes before."""
-    value = _base58_value(address)
-    if value >= 1 << 200:
-        return False
-    raw = value.to_bytes(25, "big")
-    return sha256(sha256(raw[:21]).digest()).digest()[:4] == raw[21:]
-
-
-def version_of(address: str) -> int:
-    """Return the first byte of a valid address in base 58, which says its network."""
-    return _base58_value(address) >> 192
+    """Return True if an address or a key in base 58 ends in the checksum of its other bytes."""
+    return base58check(b58decode(address)[:-4]) == address
 
 
 def base58check(payload: bytes) -> str:
-    """Return the address in base 58 of a version byte and 20 bytes, with its checksum."""
+    """Return bytes, of which the first says the network, in base 58 with their checksum."""
     raw = payload + sha256(sha256(payload).digest()).digest()[:4]
     value, address = int.from_bytes(raw, "big"), ""
     while value:

@@ -22,6 +22,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from stdnum import luhn
+from stdnum.bitcoin import b58decode
+
 from sanitizer.identifiers.checks import (
     BASE58,
     MONTHS,
@@ -30,8 +33,6 @@ from sanitizer.identifiers.checks import (
     calling_code,
     iban_remainder,
     is_base58check,
-    luhn_digit,
-    version_of,
     with_check_character,
 )
 from sanitizer.identifiers.networks import MACHINE_ROLE, OF_MACHINE
@@ -104,18 +105,14 @@ def _filled(text: str, fresh: Iterable[str], replaced: Callable[[str], bool] = s
 # --- Numbers with a check digit
 
 
-def _luhn(text: str, prefix: str, source: Source) -> str:
+def _luhn(text: str, source: Source, prefix: str = "") -> str:
     missing = sum(c.isdecimal() for c in text) - len(prefix) - 1
     body = prefix + _several(missing, _DIGITS, source)
-    return _filled(text, body + luhn_digit(body))
+    return _filled(text, body + luhn.calc_check_digit(body))
 
 
 def _card(text: str, source: Source) -> str:
-    return _luhn(text, _CARD_PREFIX.get(sum(c.isdecimal() for c in text), "4"), source)
-
-
-def _device(text: str, source: Source) -> str:
-    return _luhn(text, "", source)
+    return _luhn(text, source, _CARD_PREFIX.get(sum(c.isdecimal() for c in text), "4"))
 
 
 def _iban(text: str, source: Source) -> str:
@@ -146,8 +143,8 @@ def _wallet(text: str, source: Source) -> str:
         n = len(known)
         return text[:n] + _several(len(text) - n, "023456789acdefghjklmnpqrstuvwxyz", source)
     if is_base58check(text):
-        body = bytes(source.randbelow(256) for _ in range(20))
-        return base58check(bytes([version_of(text)]) + body)
+        version, *others = b58decode(text)[:-4]
+        return base58check(bytes([version, *(source.randbelow(256) for _ in others)]))
     return text[:2] + _several(len(text) - 2, BASE58, source)
 
 
@@ -385,7 +382,7 @@ _FORMS: dict[str, Callable[[str, Source], str]] = {
     "DATE_OF_BIRTH": _day,
     "DATE": _day,
     "VEHICLE": _vehicle,
-    "DEVICE": _device,
+    "DEVICE": _luhn,
     "WALLET": _wallet,
     "COORDINATES": _coordinates,
     "HOST": _host,
@@ -409,17 +406,7 @@ class _Counted:
 
 
 def another_value(kind: str, text: str, source: Source) -> str:
-    """Draw a realistic other value of the same form.
-
-    Args:
-        kind: one of `KINDS`.
-        text: an identifier that `find` gave as that kind, folded.
-        source: source of the draws.
-
-    Raises:
-        ValueError: the kind is unknown, or no part of the text can be drawn anew. The message does
-            not quote the text.
-    """
+    """Draw another value of the same form for a folded text; see `search.same_form`."""
     if kind not in KINDS:
         raise ValueError(f"kind must be of {', '.join(KINDS)}; got {kind!r}")
     counted = _Counted(source)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from sanitizer.identifiers.readings import plain_texts, token_around
-from sanitizer.identifiers.rows import Search, any_of, word_lists
+from sanitizer.identifiers.rows import NUMBER, Search, any_of, word_lists
 
 Found = tuple[int, int, str]
 
@@ -68,13 +68,11 @@ def _end_of_host(host: str) -> int:
 
 # --- Links
 
-_BARE, _ALSO_WORDS, _COUNTRIES = _WORDS["top_levels"], _WORDS["also_words"], _WORDS["countries"]
-
 
 def has_top_level(host: str) -> bool:
     """Return True if a host or an address ends in a top-level domain that this package knows."""
     label = host.rpartition(".")[2].lower()
-    return label in _BARE or label in _COUNTRIES
+    return label in _WORDS["top_levels"] or label in _WORDS["countries"]
 
 
 def _is_bare_domain(name: str) -> bool:
@@ -91,11 +89,17 @@ def _is_bare_domain(name: str) -> bool:
     if not (labels[-1].islower() or name.isupper()) or labels[0] in _WORDS["objects"]:
         return False
     lower = [label.lower() for label in labels]
-    if lower[-1] in _COUNTRIES and len(labels) > 2 and lower[-2] in _WORDS["second_levels"]:
+    if (
+        lower[-1] in _WORDS["countries"]
+        and len(labels) > 2
+        and lower[-2] in _WORDS["second_levels"]
+    ):
         return True
-    if lower[-1] in _ALSO_WORDS and lower[-1] not in {"io", "ai"}:
+    if lower[-1] in _WORDS["also_words"] and lower[-1] not in {"io", "ai"}:
         return lower[0] == "www"
-    return lower[-1] in _BARE and (len(labels[-2]) > 1 or lower[-1] in {"com", "org", "net"})
+    return lower[-1] in _WORDS["top_levels"] and (
+        len(labels[-2]) > 1 or lower[-1] in {"com", "org", "net"}
+    )
 
 
 _SCHEME = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,15}\Z")
@@ -199,7 +203,6 @@ _HOST_CONTEXT = re.compile(
     r"(?:\b(?:host|hosts|server|servers|ssh|ping|machine|node|hostname|nslookup|dig)\b\W{0,3}|@|://)\Z",
     re.IGNORECASE,
 )
-_PORT = re.compile(":[0-9]")
 _RESERVED = re.compile(r"\.(?:example|test|invalid|int)(?![\w-]|\.[A-Za-z0-9]|\()")
 _ROLES = rf"{_any_of('roles')}[0-9]*"
 _MACHINE = re.compile(
@@ -207,8 +210,6 @@ _MACHINE = re.compile(
     r"(?:(?:[a-z][a-z0-9]*-){2,}[a-z]{0,3}[0-9]{1,4}|[a-z][a-z0-9]*-0[0-9]{1,3})(?![\w-]|\.\w)"
 )
 """Names such as "web-stg-2" and "db-02": a word that tells of a machine, and a number at last."""
-_NUMBERED = re.compile("-[a-z]{0,3}[0-9]")
-_PARTS_BEFORE = re.compile(r"[a-z][a-z0-9-]{0,79}\Z")
 MACHINE_ROLE = re.compile(_ROLES)
 OF_MACHINE = re.compile(
     r"(?i)(?:https?://)?(?:(?:[\w-]+\.)*(?:internal|corp|intra|intranet|lan|prod|prd|preprod|staging|"
@@ -232,25 +233,13 @@ def hosts(asked: Search) -> Iterator[Found]:
     """
     text = asked.bordered
     if "-" in text:
-        yield from _machines(text)
+        yield from ((*m.span(), "host") for m in _MACHINE.finditer(text))
     for endings in (_RESERVED, _PRIVATE) if "." in text else ():
         for ending in endings.finditer(text):
             labels = _LABELS.search(text, max(0, ending.start() - 80), ending.start())
             told = labels and (endings is _PRIVATE or re.search(r"[0-9-]", labels[0]))
             if labels and told and _is_host(text, labels, ending):
                 yield labels.start(), ending.end(), "host"
-
-
-def _machines(text: str) -> Iterator[Found]:
-    """Yield names of machines, each read from the beginning of its word."""
-    done = 0
-    for numbered in _NUMBERED.finditer(text):
-        if numbered.start() < done:
-            continue
-        word = _PARTS_BEFORE.search(text, max(done, numbered.start() - 80), numbered.start())
-        if word and (found := _MACHINE.match(text, word.start())):
-            done = found.end()
-            yield found.start(), done, "host"
 
 
 def _is_host(text: str, labels: re.Match[str], ending: re.Match[str]) -> bool:
@@ -263,7 +252,8 @@ def _is_host(text: str, labels: re.Match[str], ending: re.Match[str]) -> bool:
         len(parts) > 1 and ending[0][1:] not in _WORDS["of_code"]
     ):
         return True
-    has_port = _PORT.match(text, ending.end()) is not None
+    port = text[ending.end() : ending.end() + 2]
+    has_port = port[:1] == ":" and port[1:].isdecimal()
     return has_port or bool(_HOST_CONTEXT.search(text, max(0, labels.start() - 14), labels.start()))
 
 
@@ -275,14 +265,11 @@ _IPV4 = re.compile(
     r"(?<![^\W_])(?<!\.)(?<![A-Za-z]-)(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
     r"(?:/(?:3[0-2]|[12]?[0-9])(?![0-9/]))?(?![^\W_]|\.[0-9])"
 )
-_SMALL = re.compile(r"[0-9](?:\.[0-9]){3}")
 _OF_HOST = re.compile(rf"(?i)(?:[@=/~]|\b{_any_of('before_addresses')}\b[^\n0-9]{{0,12}})\Z")
 _SERVED = re.compile(r":[0-9]{2,5}(?![0-9])|/[0-9]")
 """What makes four single digits an address: they are a version anywhere else."""
 _OF_ADDRESS = re.compile(rf"(?i)(?<![^\W_]){_any_of('in_names_of_files')}_\Z")
 """Words before "_" that make four numbers behind it an address, not the version of a file."""
-_PADDED = re.compile(r"(?:[0-9]{3}\.){3}[0-9]{3}")
-_ZEROS = re.compile(r"\b0{1,2}(?=[0-9])")
 _VERSION = re.compile(
     rf"(?i)(?:\b{_any_of('before_versions')}\b[.:=/]?"
     r"|\b(?:upgrad|downgrad|bump)\w{1,3}\b[^\n.;:]{0,20}?(?: from)? (?:[0-9.]{5,15} to )?"
@@ -292,8 +279,6 @@ _COMPARED_HOST = re.compile(
     r"(?i)(?:\b|[_.])(?:ip|addr|address|host|server|src|dst|source|remote|client|peer|gateway|node)"
     r"\s{0,2}[=!]=\s{0,2}[\"']?\Z"
 )
-_NOWHERE = _WORDS["nowhere"]
-"""What programs listen on, masks, and servers for everybody: addresses of nobody's machine."""
 
 
 def is_ip(text: str) -> bool:
@@ -312,13 +297,13 @@ def ipv4s(asked: Search) -> Iterator[Found]:
         before = text[max(0, m.start() - _BACK) : m.start()]
         version = bool(_VERSION.search(before) and not _COMPARED_HOST.search(before))
         address = m[0].partition("/")[0]
-        if _PADDED.fullmatch(address):
-            address = _ZEROS.sub("", address)
+        if len(address) == len("001.002.003.004"):
+            address = ".".join(str(int(part)) for part in address.split("."))
         if text[m.end() : m.end() + 1] == "_" or before.endswith("_"):
             version = version or not _OF_ADDRESS.search(before)
-        if _SMALL.fullmatch(m[0]) and not _OF_HOST.search(before):
+        if len(m[0]) == len("1.2.3.4") and not _OF_HOST.search(before):
             version = version or not _SERVED.match(text, m.end())
-        if is_ip(address) and not version and m[0] not in _NOWHERE:
+        if is_ip(address) and not version and m[0] not in _WORDS["nowhere"]:
             yield m.start(), m.end(), "ipv4"
 
 
@@ -326,8 +311,6 @@ _COLONS = re.compile(r":[0-9A-Fa-f]{0,4}:")
 _LEFT_HEX = re.compile(r"[0-9A-Fa-f:]{1,40}\Z")
 _RIGHT_HEX = re.compile(r"[0-9A-Fa-f:.]*")
 _PARTS_OF_MAC = 6
-_OF_NOBODY = _WORDS["of_nobody"]
-"""Addresses of the machine itself, of all machines and of none."""
 _MAC = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\Z")
 # Compressed IPv6 addresses have a first group in use, and another one. So Python's slices
 # (`x[1::2]`) and numbers before two colons do not count.
@@ -354,7 +337,7 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Found]:
     glued_before = start and (text[start - 1].isalnum() or text[start - 1] in "_.")
     glued_after = text[end : end + 1].isalnum()
     run = text[start:end]
-    if glued_after or end - start > 45 or run.lower() in _OF_NOBODY:
+    if glued_after or end - start > 45 or run.lower() in _WORDS["of_nobody"]:
         return
     if run.count(":") == _PARTS_OF_MAC - 1 and (found := _MAC.search(run)):
         yield start + found.start(), end, "mac"  # also behind "10.1.2.4", with nothing between
@@ -369,7 +352,7 @@ def _hex_run(text: str, start: int, end: int) -> Iterator[Found]:
 
 # --- What a token says
 
-_MIXED, _GROUP = re.compile("[a-z+/][A-Z]"), re.compile("[0-9]+")
+_MIXED = re.compile("[a-z+/][A-Z]")
 _SHORTEST_TOKEN, _SHORTEST_HEX, _SHORTEST_WORD = 10, 14, 12
 """Characters of the shortest word that can be encoded, of one without letters, and of one without
 digits."""
@@ -389,7 +372,7 @@ def encoded(asked: Search) -> Iterator[Found]:
 def _long_words(text: str) -> Iterator[tuple[int, int]]:
     """Yield words that are long enough to be encoded: with a digit, or with both cases."""
     done = 0
-    for group in _GROUP.finditer(text):
+    for group in NUMBER.finditer(text):
         first, last = group.span()
         glued = text[first - 1 : first].isalpha() or text[last : last + 1].isalpha()
         if first >= done and (glued or last - first >= _SHORTEST_HEX):
@@ -400,5 +383,5 @@ def _long_words(text: str) -> Iterator[tuple[int, int]]:
     for mixed in _MIXED.finditer(text):
         if mixed.start() >= done:
             first, done = token_around(text, *mixed.span(), done)
-            if done - first >= _SHORTEST_WORD and not _GROUP.search(text, first, done):
+            if done - first >= _SHORTEST_WORD and not NUMBER.search(text, first, done):
                 yield first, done

@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from sanitizer.identifiers.checks import calling_code, iban_length, is_day, is_iban, is_numeric_day
-from sanitizer.identifiers.rows import FOLDER, Registry, Row, Search, any_of, words_of
+from sanitizer.identifiers.rows import (
+    FOLDER,
+    WORD,
+    Registry,
+    Row,
+    Search,
+    any_of,
+    overlapping,
+    words_of,
+)
 
 Span = tuple[int, int, str]
 
@@ -53,11 +61,7 @@ def proved(text: str, registry: Registry, wanted: frozenset[str]) -> Iterator[tu
 def _proved_at(
     text: str, start: int, registry: Registry, wanted: frozenset[str], glued: bool = False
 ) -> tuple[int, int, Row] | None:
-    """Return the longest number that begins at an offset and proves itself.
-
-    Args:
-        glued: letters stand before it: only rows count that say so.
-    """
+    """Return the longest number at an offset that proves itself; `glued`: behind a letter."""
     if not registry.alone.match(text, start):
         return None
     found = []
@@ -97,7 +101,7 @@ def find(asked: Search) -> Iterator[Span]:
         if size > 5 and "COORDINATES" in wanted:
             yield from _pairs(text, start)
         if size >= 5 and "PHONE" in wanted:
-            others = [*(each[:2] for each in taken), *_overlapping(asked.proved, start, end)]
+            others = [*(each[:2] for each in taken), *overlapping(asked.proved, start, end)]
             yield from _phones(text, start, end, others)
 
 
@@ -283,7 +287,6 @@ _HOME = re.compile(r"\(?0[0-9]{1,4}(?:\) ?| ?[/-] ?| )[0-9]{2,8}(?:[ -][0-9]{2,5
 _AMOUNT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]{1,5}/[0-9]{2}|[01]?[0-9]/[12][0-9]{3}")
 """A sum with points between thousands, a file of a year, a month."""
 _CODE_BEFORE_AREA = re.compile(r"(0?0?1 ?)\([0-9]{3}\)")
-_WORDS = re.compile(r"[^\W\d_]+")
 _TOUCHING = re.compile(r"[^\W\d_][\s.:#]{0,4}\Z")
 """A word with nothing else between it and a number."""
 _PHONE, _CALL, _AT, _OTHER = (frozenset(words_of(t)) for t in ("phone", "call", "at", "other"))
@@ -328,15 +331,6 @@ def _phones(text: str, start: int, end: int, others: list[tuple[int, int]]) -> I
     yield from ((first, last, "phone") for first, last in found if not other or first > start)
 
 
-def _overlapping(
-    spans: Sequence[tuple[int, int]], start: int, end: int
-) -> Sequence[tuple[int, int]]:
-    """Return the spans, ascending and apart, that share a character with a stretch."""
-    first = bisect_left(spans, (start,))
-    first -= bool(first and spans[first - 1][1] > start)
-    return spans[first : bisect_left(spans, (end,), lo=first)]
-
-
 def _meets(span: tuple[int, int], spans: list[tuple[int, int]]) -> bool:
     return any(span[0] < end and start < span[1] for start, end in spans)
 
@@ -349,21 +343,14 @@ def _is_dialled(number: str) -> bool:
     return enough and code is not None and (code != "1" or len(digits) == 11)
 
 
-def _before(text: str, start: int) -> list[str]:
-    """Return the words before a number, in its sentence, back to another one or two lines."""
-    low = max(0, start - _BACK)
-    tail = re.split(r"[0-9]|(?<=[a-z]{4})[.!?] ", text[low:start])[-1]
-    return _WORDS.findall("\n".join(tail.split("\n")[-2:]).lower())
-
-
 def _is_other(text: str, start: int) -> bool:
     """Return True if the words right before a number say that it is none of a telephone."""
     if not _TOUCHING.search(text, max(0, start - _BACK), start):
         return False
-    words = _WORDS.findall(text[max(0, start - _BACK) : start].lower())
+    words = WORD.findall(text[max(0, start - _BACK) : start].lower())
     while words and words[-1] in {"number", "no", "id", "is", "nr"} and len(words) > 1:
         words.pop()
-    near = _WORDS.findall(text[max(0, start - 24) : start].lower())
+    near = WORD.findall(text[max(0, start - 24) : start].lower())
     return bool(words) and words[-1] in _OTHER and words[-1] in near
 
 
@@ -372,7 +359,9 @@ def _is_said(text: str, span: tuple[int, int], number: str) -> bool:
     n_digits = sum(map(str.isdigit, number))
     if n_digits < _SHORTEST or _AMOUNT.fullmatch(number):
         return False
-    if words := _before(text, span[0]):
+    # The words before it in its sentence, back to another number or one or two lines.
+    tail = re.split(r"[0-9]|(?<=[a-z]{4})[.!?] ", text[max(0, span[0] - _BACK) : span[0]])[-1]
+    if words := WORD.findall("\n".join(tail.split("\n")[-2:]).lower()):
         asked = words[-1] in _AT and not _CALL.isdisjoint(words[-5:])
         if asked or not _CALL.isdisjoint(words[-2:]):
             return True

@@ -45,7 +45,6 @@ class Reading:
     """A text as it can be read.
 
     Attributes:
-        text: the reading.
         starts, ends: offsets in the original of each character of it and after it; None: the same.
         covers: whether what is found may take the place of what an earlier reading found inside.
         escapes: offsets in the reading of decoded escapes, of which a find must hold one; None:

@@ -35,14 +35,17 @@ from __future__ import annotations
 
 import re
 import tomllib
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+Span = TypeVar("Span", bound=tuple[Any, ...])
+"""A stretch (start, end, ...) of a text, in characters."""
 KINDS: tuple[str, ...] = tuple(
     """
     KEY EMAIL URL LINK IBAN CARD SSN IP MAC DATE_OF_BIRTH DATE LICENCE PASSPORT NATIONAL_ID
@@ -63,7 +66,7 @@ _END = r"(?![^\W_]|[_-][0-9]|[./](?!00?(?![\w.]))[0-9])"
 """Where a number ends; a spreadsheet writes one with ".0" behind."""
 _SEPARATORS = re.compile(r"[\s./-]")
 _CHOICE = re.compile(r"\(([^()]*)\)")
-_LETTERS = re.compile(r"[^\W\d_]+")
+WORD, NUMBER = re.compile(r"[^\W\d_]+"), re.compile("[0-9]+")
 UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af]")
 """Letters of scripts whose words have no spaces or marks between them: Indic, Thai, East Asian."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -205,7 +208,7 @@ def _spelled(phrase: str) -> Iterator[str]:
     if choice is None:
         unspaced = UNSPACED.search(phrase)
         letters = phrase if phrase.isupper() and phrase.isascii() else phrase.lower()
-        yield phrase if unspaced else " ".join(_LETTERS.findall(letters))
+        yield phrase if unspaced else " ".join(WORD.findall(letters))
         return
     for each in choice[1].split("|"):
         yield from _spelled(phrase[: choice.start()] + each + phrase[choice.end() :])
@@ -256,7 +259,6 @@ class Registry:
     """Rows, by what finds them.
 
     Attributes:
-        rows: name -> row.
         begun: string that values begin with -> rows.
         marked: rows with marks, and those of a form alone.
         numbered: rows that are tried at every number.
@@ -354,6 +356,16 @@ def word_lists(name: str) -> dict[str, list[str]]:
 def any_of(words: Iterable[str]) -> str:
     """Return a pattern for one of some words, the longest first."""
     return f"(?:{'|'.join(sorted(map(re.escape, words), reverse=True))})"
+
+
+def overlapping(spans: Sequence[Span], start: int, end: int) -> Sequence[Span]:
+    """Return those of ascending spans (start, end, ...) that share a character with this stretch.
+
+    >>> overlapping([(0, 2), (3, 5), (8, 9)], 4, 9)
+    [(3, 5), (8, 9)]
+    """
+    first = bisect_right(spans, start, key=lambda span: span[1])
+    return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
 
 
 def rows_of(text: str) -> Iterator[Row]:

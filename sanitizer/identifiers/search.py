@@ -23,7 +23,7 @@ from typing import Any
 from sanitizer.identifiers.announced import announced
 from sanitizer.identifiers.numbers import proved
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped, without_coded_ends
-from sanitizer.identifiers.rows import KINDS, Registry, Row, Search, packaged
+from sanitizer.identifiers.rows import KINDS, NUMBER, Registry, Row, Search, overlapping, packaged
 from sanitizer.identifiers.secrets import is_announced, is_placeholder
 from sanitizer.progress import pulse
 from sanitizer.randomness import Source
@@ -34,7 +34,6 @@ _ALL = frozenset(KINDS)
 _RANK = {kind: i for i, kind in enumerate(KINDS)}
 _AS_WRITTEN = frozenset({"KEY", "URL", "LINK", "ENCODED"})
 """Kinds whose percent signs belong to them."""
-_NUMBER = re.compile("[0-9]+")
 _TRIMMED = ".,:;?"
 _REST = re.compile("[A-Za-z0-9]{0,4000}")
 _BEFORE = 100
@@ -48,9 +47,7 @@ class Identifier:
     """One identifier found in a text.
 
     Attributes:
-        start: offset of its first character.
-        end: offset after its last character.
-        kind: one of `KINDS`.
+        start, end: offsets of its first character, and after its last. kind: one of `KINDS`.
         text: the private characters from `start` to `end`; not shown by `repr`.
         row: name of the row that found it; see `sanitizer kinds`.
     """
@@ -72,9 +69,6 @@ def find(
 
     >>> [(i.kind, i.text) for i in find("Mail anna@example.org or call (555) 234-5678.")]
     [('EMAIL', 'anna@example.org'), ('PHONE', '(555) 234-5678')]
-
-    Args:
-        registry: the rows that are searched for; default those of the package.
 
     Raises:
         ValueError: a kind is not in KINDS.
@@ -121,9 +115,7 @@ def same_form(kind: str, text: str, source: Source) -> str:
     '4291-4177-7631-7063'
 
     Args:
-        kind: one of KINDS.
         text: an identifier that `find` gave as that kind.
-        source: source of the draws.
 
     Raises:
         ValueError: the kind is unknown, or the text cannot be given another form. The message does
@@ -163,16 +155,9 @@ def _placed(reading: Reading, span: Span) -> Span | None:
 
 
 def _bars(chosen: list[Span], span: Span, covers: bool) -> bool:
-    """Return True if the span cuts one of `chosen`, ascending spans without overlaps.
-
-    Args:
-        covers: whether the span may lie over whole ones.
-    """
-    first = bisect_left(chosen, span[0], key=lambda each: each[0])
-    last = bisect_left(chosen, span[1], key=lambda each: each[0])
-    if first > 0 and chosen[first - 1][1] > span[0]:
-        return True
-    return last > first and (not covers or chosen[last - 1][1] > span[1])
+    """Return True if a span cuts one of `chosen`; if it `covers`, it may lie over whole ones."""
+    met = overlapping(chosen, *span[:2])
+    return bool(met) and not (covers and span[0] <= met[0][0] and met[-1][1] <= span[1])
 
 
 def _chosen(spans: Iterable[Span]) -> list[Span]:
@@ -185,11 +170,7 @@ def _chosen(spans: Iterable[Span]) -> list[Span]:
 
 
 def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Span]:
-    """Return what the rows of the wanted kinds find in a text; spans may overlap.
-
-    Args:
-        text: the text with ASCII twins.
-    """
+    """Return what rows of the wanted kinds find in a text with ASCII twins; spans may overlap."""
     lowered = lower(text)
     found: list[Span] = []
     for start, rows in registry.begun.items():
@@ -202,17 +183,15 @@ def candidates(text: str, wanted: frozenset[str], registry: Registry) -> list[Sp
             pulse()
         if row.kind in wanted and _holds(lowered, row.marks) and _holds(lowered, row.also):
             found += _searched(text, lowered, row)
-    numbers = [number.start() for number in _NUMBER.finditer(text)]
+    numbers = [number.start() for number in NUMBER.finditer(text)]
     for row in registry.numbered if numbers else ():
         found += _at_numbers(text, numbers, row) if row.kind in wanted else ()
     found += (each for each in announced(text, lowered, registry) if each[2].kind in wanted)
     sure = list(proved(text, registry, wanted)) if numbers else []
     found += sure
     bordered = without_coded_ends(text) if "\\" in text else text
-    asked = Search(
-        *(text, lowered, bordered, wanted, registry),
-        tuple(span[:2] for span in sure),
-    )
+    proved_ones = tuple(span[:2] for span in sure)
+    asked = Search(text, lowered, bordered, wanted, registry, proved_ones)
     for name, rows in registry.finders.items():
         if not wanted.isdisjoint(row.kind for row in rows):
             by_name = {row.name: row for row in rows}

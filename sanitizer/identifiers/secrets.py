@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from sanitizer.identifiers.checks import entropy, looks_random
 from sanitizer.identifiers.readings import plain_texts
-from sanitizer.identifiers.rows import Search, any_of, word_lists
+from sanitizer.identifiers.rows import WORD, Search, any_of, word_lists
 
 Named = tuple[int, int, str]
 
@@ -49,7 +49,7 @@ _CODE = re.compile(
 )
 """Calls, variables, names of types, domains in reverse, numbers, regular expressions."""
 _SIGN = re.compile(r"[^\w\s.,:;-]")
-_STRONG = re.compile(r"[0-9!#$%&*@^+]")
+_STRONG = frozenset("0123456789!#$%&*@^+")
 _PARTICIPLE = re.compile(
     r"[a-z]{2,}(?:ed|ing|ly|able|ible|less|ful|ary|ous|ated)|ge[a-zäöüß]{3,}(?:t|en|d)"
     r"|[a-zé]{3,}(?:ée?|iert|lich|ado|ada|ido|ida|ato|ata|uto|uta|itivo)"
@@ -61,7 +61,6 @@ _NO_PASSWORD = re.compile(
     r"|(?:sha|md|aes|pbkdf|argon|scrypt|bcrypt|base|utf|oauth|hs|rs|es|ed)"
     r"-?[0-9]|[0-9]+(?:fa|th|st|nd|rd|[a-z]{1,2})\b"
 )
-_HIDDEN = re.compile(r"[*•.xX_?-]+\Z")
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[].*[^)\]}]\Z")
 _VERSION = re.compile(r"(?:[0-9]{1,2}:)?[0-9]+(?:\.[0-9]+)+[+~][\w.+~-]*\Z")
 _NAMES_OF_IT = _PASSWORDS | {"username", "user", "userpass"}
@@ -93,7 +92,7 @@ def is_state(value: str) -> bool:
 
 def _is_blank(value: str) -> bool:
     """Return True for a state, and for what examples and forms have in place of a secret."""
-    return is_state(value) or _HIDDEN.match(value) is not None
+    return is_state(value) or not value.strip("*•.xX_?-")
 
 
 def is_remark(word: str) -> bool:
@@ -143,7 +142,7 @@ def is_plain(value: str) -> bool:
 
 def is_strong(value: str) -> bool:
     """Return True for a value that is written out and mixes letters with digits or signs."""
-    return is_written_out(value) and _STRONG.search(value) is not None
+    return is_written_out(value) and not _STRONG.isdisjoint(value)
 
 
 def is_argument(value: str) -> bool:
@@ -205,7 +204,6 @@ def is_very_random(value: str) -> bool:
 
 # --- Names
 
-_WORD = re.compile(r"[^\W\d_]+")
 _HUMPS = re.compile(r"[A-ZÄÖÜ]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
 _NAME_SIZE = 32
 _AROUND_NAME = " \t\"'`[])*_0123456789°\\?!.+|"
@@ -224,7 +222,6 @@ _VALUE = re.compile(
 )
 _RUN = re.compile(r"[=>]{0,2}\s{0,3}@?([^\s\"'`]{12,200})")
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
-_QUERY = re.compile(r"&[A-Za-z_][\w.-]*=")
 _HEADER = re.compile(r"(?i)(?<![\w-])x-[a-z-]{2,30}\Z")
 _COMMENT = re.compile(r"[ \t]{1,8}(?:#|//|--)[ \t]")
 _HYPHENED = re.compile(r"[a-z0-9]{2,20}(?:-[a-z0-9]{2,20}){1,8}")
@@ -238,7 +235,7 @@ def class_of(name: str) -> str:
     >>> class_of("DB_PASSWORD"), class_of("tidewaterKey"), class_of("primary_key")
     ('password', 'random', '')
     """
-    for humps in (_WORD, _HUMPS):
+    for humps in (WORD, _HUMPS):
         for tail in ("", *_LISTS["tails"]):
             if name.lower().endswith(tail):
                 words = humps.findall(name[: len(name) - len(tail)])[-3:]
@@ -273,7 +270,8 @@ def is_announced(name: str, value: str) -> bool:
     kind = class_of(name.rstrip("_0123456789"))
     if not kind or _is_blank(value) or _CODE.match(value):
         return False
-    if looks_random(value) or _is_long_number(value):
+    is_long = value.isdigit() and len(value) >= _LONG_NUMBER
+    if is_long or looks_random(value) or _UUID.fullmatch(value):
         return True
     if is_expression(value):
         return False
@@ -292,10 +290,6 @@ def _is_tangled(value: str) -> bool:
         elif char in ")]}" and opened and opened.pop() != char:
             return True
     return False
-
-
-def _is_long_number(value: str) -> bool:
-    return (value.isdigit() and len(value) >= _LONG_NUMBER) or bool(_UUID.fullmatch(value))
 
 
 def find(asked: Search) -> Iterator[Named]:
@@ -342,26 +336,18 @@ def _assigned(text: str, name: str, sign: int) -> Iterator[tuple[int, int]]:
     quoted, start, end = group < 5, m.start(group), m.end(group)
     value = m[group]
     if not quoted:
-        if cut := _QUERY.search(value):
-            value = value[: cut.start()]
-        value = value.rstrip(".,:?")
+        value = re.split(r"&[A-Za-z_][\w.-]*=", value, maxsplit=1)[0].rstrip(".,:?")
         end = start + len(value)
         if text[end : end + 1] in {"(", "[", "{"} and not _SIGN.search(value):
             return
     written = text[max(0, sign - _NAME_SIZE) : sign].rstrip(_AROUND_NAME + ":")
-    if _counts(
-        text,
-        value,
-        (start, end),
-        kind,
-        quoted,
-        _Place(text, sign, written, (_WORD.findall(written)[-1:] or [""])[0]),
-    ):
+    place = _Place(text, sign, written, (WORD.findall(written)[-1:] or [""])[0])
+    if _counts(text, value, (start, end), kind, quoted, place):
         yield start, end
 
 
-_ONE_VALUE = re.compile(r": \S{1,80}[ \t]{0,8}(?:\n|\Z)")
-_IN_MAPPING = re.compile(r"[ \t]{2,24}[\w-]{3,40}")
+_IN_MAPPING = re.compile(r"[ \t]{2,24}[\w-]{3,40}(?P<sign>: )\S{1,80}[ \t]{0,8}(?:\n|\Z)")
+"""A line of its own in a mapping of YAML."""
 _QUALIFIED_SECRET = re.compile(
     r"(?:api|access|auth|client|app|refresh|bot|admin|master|signing|webhook|session)[ _-]?"
     r"(?:secret|token|key)\Z"
@@ -461,8 +447,10 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
         return own and not any(stem in value.lower() for stem in _STEMS if not place.loud)
     if len(value) < _SHORTEST_SECRET:
         return False
-    if value.islower() and value.isalpha() and is_secret and _is_nested(place):
-        return not is_remark(value)
+    if value.islower() and value.isalpha() and is_secret and place.begin > 0:
+        nested = _IN_MAPPING.match(place.text, place.begin)
+        if nested and nested.start("sign") == place.sign:
+            return not is_remark(value)
     qualified = _QUALIFIED_SECRET.search(place.written.lower())
     if quoted and value.isalpha() and (qualified or (is_secret and not place.is_colon)):
         return (value.islower() or value.istitle()) and not is_remark(value)
@@ -470,15 +458,6 @@ def _is_secret(value: str, quoted: bool, place: _Place) -> bool:
         return False
     named = (place.loud and not place.is_colon) or is_header
     return (mixed and any(c.isalpha() for c in value)) or bool(named and value.isalnum())
-
-
-def _is_nested(place: _Place) -> bool:
-    """Return True for a line of its own in a mapping of YAML."""
-    return (
-        place.begin > 0
-        and _IN_MAPPING.fullmatch(place.text, place.begin, place.sign) is not None
-        and _ONE_VALUE.match(place.text, place.sign) is not None
-    )
 
 
 def _is_code(value: str, quoted: bool) -> bool:
@@ -506,7 +485,7 @@ def _ends_there(text: str, end: int, place: _Place) -> bool:
         if place.last.lower() not in _LISTS["usual_names"] or place.loud:
             return True
         before = text[place.begin : place.sign].strip(_AROUND_NAME)
-        return _WORD.fullmatch(before) is not None and following in {"", "\n", "\r"}
+        return WORD.fullmatch(before) is not None and following in {"", "\n", "\r"}
     return place.loud or following not in {")", ","}
 
 
@@ -542,12 +521,7 @@ def _said_values(text: str, lowered: str) -> Iterator[tuple[int, int]]:
 
 
 def _said(text: str, lowered: str, at: int, m: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the value of a sentence such as "my password is X".
-
-    Args:
-        at: where the stem of the name stands.
-        m: what follows the stem, with the value.
-    """
+    """Yield the value of "my password is X" or the like; the stem of the name is at `at`."""
     begin = at
     while begin > at - _NAME_SIZE and text[begin - 1 : begin].isalpha():
         begin -= 1

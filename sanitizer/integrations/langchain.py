@@ -43,7 +43,6 @@ def openai_clients(sanitizer: Sanitizer, *, trusted_tracing: bool = False) -> di
     Not protected: callbacks that you have added.
 
     Args:
-        sanitizer: Sanitizer of the conversation.
         trusted_tracing: LangSmith may see the messages as they are.
 
     Raises:
@@ -64,7 +63,6 @@ class SanitizerMiddleware(AgentMiddleware):
     which gets the agent's state; `stream(stream_mode="messages")`, which shows stand-ins.
 
     Args:
-        sanitizer: Sanitizer of the conversation.
         trusted_tracing: LangSmith may see the messages as they are.
     """
 
@@ -199,7 +197,6 @@ class RestoringTransformer(StreamTransformer):
 
     Args:
         scope: the part of the graph it is for.
-        turns: of the conversation.
     """
 
     before_builtins: ClassVar[bool] = True

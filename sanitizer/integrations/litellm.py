@@ -46,9 +46,6 @@ class ShieldedLiteLLM:
     Guarantee: as `Turns`, for all arguments but those that say whom to ask and how (`model`,
     `api_key`, `api_base`, `headers`, `timeout`, `fallbacks`, `aws_...` and the like).
     Not protected: these arguments; what is done with the answers.
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
     """
 
     def __init__(self, sanitizer: Sanitizer) -> None:
@@ -64,7 +61,8 @@ class ShieldedLiteLLM:
         answer = litellm.completion(**given)
         if isinstance(answer, ModelResponse):
             return restored(turn, answer)
-        return self._chunks(turn, answer)
+        events = turn.events().through(map(_written, answer))
+        return (ModelResponseStream(**event) for event in events)
 
     async def acompletion(self, **call: Any) -> Any:
         """Return what `litellm.acompletion` does, restored, as `completion`."""
@@ -76,7 +74,11 @@ class ShieldedLiteLLM:
 
     def _begin(self, call: Json) -> tuple[Turn, Json]:
         """Return the turn, and the arguments to call LiteLLM with."""
-        control = {k: v for k, v in call.items() if _is_control(k, v)}
+        control = {
+            k: v
+            for k, v in call.items()
+            if _CONTROL.fullmatch(k) or (k in _SCHEMAS and isinstance(v, type))
+        }
         request = {k: _plain(v) for k, v in call.items() if k not in control}
         try:
             turn = self._turns.begin(request)
@@ -86,15 +88,6 @@ class ShieldedLiteLLM:
                 f"one of {names} holds something that is no JSON value", "structure"
             ) from None
         return turn, {**control, **turn.request}
-
-    def _chunks(self, turn: Turn, answer: Iterator[Any]) -> Iterator[Any]:
-        events = turn.events()
-        for event in events.through(_written(chunk) for chunk in answer):
-            yield ModelResponseStream(**event)
-
-
-def _is_control(name: str, value: Any) -> bool:
-    return bool(_CONTROL.fullmatch(name)) or (name in _SCHEMAS and isinstance(value, type))
 
 
 def _plain(value: Any) -> Any:
@@ -158,7 +151,6 @@ class SanitizerGuardrail(CustomGuardrail):
     Args:
         policy: name or file of the policy.
         sanitizer: Sanitizer whose settings hold for all, in place of a policy.
-        settings: LiteLLM's own.
     """
 
     def __init__(
@@ -223,11 +215,8 @@ class SanitizerGuardrail(CustomGuardrail):
         turn = self._under_way.pop(_call_id(data), None)
         if turn is None:
             return response
-        if not isinstance(response, ModelResponse | TextCompletionResponse) and not hasattr(
-            response, "output"
-        ):
-            return response
-        return restored(turn, response)
+        known = isinstance(response, ModelResponse | TextCompletionResponse)
+        return restored(turn, response) if known or hasattr(response, "output") else response
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: Json

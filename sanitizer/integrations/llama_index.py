@@ -19,8 +19,5 @@ def openai_clients(sanitizer: Sanitizer) -> dict[str, Any]:
 
     Guarantee: as `http_twins`.
     Not protected: what instrumentation sends that you have added.
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
     """
     return http_twins(sanitizer, async_name="async_http_client")

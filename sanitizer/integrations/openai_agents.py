@@ -53,7 +53,6 @@ def shield_agents(
     Args:
         sanitizer: Sanitizer of the conversation, or of the whole program.
         client: client to shield; default one with the settings of the environment.
-        traces: what happens to traces.
 
     Returns:
         The shielded client.
@@ -74,12 +73,7 @@ def shield_agents(
 def sanitized_traces(
     sanitizer: Sanitizer, exporter: TracingExporter | None = None
 ) -> BatchTraceProcessor:
-    """Return a processor of traces that sanitizes them before they are exported.
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
-        exporter: sends them; default to OpenAI.
-    """
+    """Return a processor that sanitizes traces before they are exported, by default to OpenAI."""
     return BatchTraceProcessor(SanitizedExporter(sanitizer, exporter or default_exporter()))
 
 
@@ -87,10 +81,6 @@ class SanitizedExporter(TracingExporter):
     """Exporter that hands sanitized traces and spans to another one.
 
     Guarantee: a span that cannot be sanitized is left out.
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
-        exporter: sends what was sanitized.
     """
 
     def __init__(self, sanitizer: Sanitizer, exporter: TracingExporter) -> None:
@@ -161,9 +151,6 @@ def input_filter(sanitizer: Sanitizer) -> Callable[[CallModelData[Any]], ModelIn
 
     Guarantee: as `Turns`, for input and instructions; descriptions of tools are not looked at.
     Not protected: traces (`shield_agents`).
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
     """
     turns = Turns(sanitizer)
 

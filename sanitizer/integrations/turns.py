@@ -35,9 +35,6 @@ class Turns:
     {'messages': [{'role': 'user', 'content': 'Ask <EMAIL_1>'}]}
     >>> turn.message({"role": "assistant", "content": "<EMAIL_1>?"})["content"]
     'anna@example.org?'
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
     """
 
     def __init__(self, sanitizer: Sanitizer) -> None:
@@ -60,12 +57,7 @@ class Turns:
 
 
 class Turn:
-    """One call: what may be sent in its place, and what restores its answer.
-
-    Attributes:
-        request: the sanitized request.
-        record: what it released; holds no text.
-    """
+    """One call: what may be sent in its place, what that released, and what restores its answer."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange

@@ -83,7 +83,6 @@ class PrefixCache:
         """Keep the whole blocks of `ids`.
 
         Args:
-            ids: tokens of a row.
             values: (begin, end) -> keys and values of these tokens, a new float32 array [...,
                 PREFIX_BLOCK, head].
         """
@@ -137,11 +136,7 @@ class Rows(Protocol):
         """Append one token or more to one row, in one pass, and return the new `logits`."""
 
     def fork(self, rows: Sequence[int]) -> Rows:
-        """Return a new batch of these rows; this one stays as it is.
-
-        Args:
-            rows: numbers of rows, in any order, each as often as wanted.
-        """
+        """Return a new batch of these rows, each as often as wanted; this one stays as it is."""
 
 
 class CausalLM(Protocol):
@@ -157,7 +152,6 @@ class CausalLM(Protocol):
     Attributes:
         folder: folder of the model, which holds tokenizer.json.
         sha256: hash of its manifest.
-        n_vocabulary: number of tokens in the vocabulary.
         max_length: tokens of one row at most.
     """
 
@@ -178,7 +172,6 @@ class CausalLM(Protocol):
         """Return scores of the token after each of some positions of one text.
 
         Args:
-            ids: tokens of the text.
             at: the positions.
 
         Returns:
@@ -274,15 +267,10 @@ class OnnxCausalLM:
         return self._table.rows(slice(None) if tokens is None else tokens)
 
     def forget(self) -> None:
-        """See `CausalLM.forget`."""
         self.kept.clear()
 
     def check_ids(self, ids: Sequence[int]) -> None:
-        """Check that there is a token, and that every token is in the vocabulary.
-
-        Raises:
-            ValueError: otherwise; the message names no token.
-        """
+        """Raise ValueError, which names no token, if there is none, or an unknown one."""
         if not len(ids):
             raise ValueError("a prompt must have at least one token")
         if not 0 <= min(ids) <= max(ids) < self.n_vocabulary:
@@ -295,10 +283,6 @@ class OnnxRows:
     `OnnxCausalLM.prefill` makes them and reads all rows. Who makes them directly reads the rows one
     by one with `read`. These rows, and rows moved on with `advance`, have valid `logits` only after
     the next `step`.
-
-    Args:
-        model: the model.
-        lengths: tokens of each row.
     """
 
     def __init__(self, model: OnnxCausalLM, lengths: list[int]) -> None:
@@ -312,7 +296,6 @@ class OnnxRows:
         self._binding = self._bound(slice(None))
 
     def step(self, tokens: Sequence[int]) -> Logits:
-        """See `Rows.step`."""
         self.logits = self.advance(tokens, range(len(self.lengths))).logits
         return self.logits
 
@@ -337,7 +320,6 @@ class OnnxRows:
         return read
 
     def extend(self, row: int, tokens: Sequence[int]) -> Logits:
-        """See `Rows.extend`."""
         if not 0 <= row < len(self.lengths):
             raise ValueError(f"row must lie in 0..{len(self.lengths) - 1}, got {row}")
         self._model.check_ids(tokens)
@@ -349,7 +331,6 @@ class OnnxRows:
         return logits
 
     def fork(self, rows: Sequence[int]) -> OnnxRows:
-        """See `Rows.fork`."""
         if rows and not 0 <= min(rows) <= max(rows) < len(self.lengths):
             raise ValueError(
                 f"rows must lie in 0..{len(self.lengths) - 1}, got {min(rows)}..{max(rows)}"
@@ -373,11 +354,7 @@ class OnnxRows:
             layer[target, :, :end] = layer[source, :, :end]
 
     def seen(self, row: int, begin: int, end: int) -> NDArray[np.float32]:
-        """Return keys and values of a row's tokens begin..end.
-
-        Returns:
-            A new float32 [2 n_layers, n_kv_heads, end - begin, head].
-        """
+        """Return keys and values of a row's tokens, float32 [2 n_layers, n_kv_heads, n, head]."""
         return np.stack([layer[row, :, begin:end] for layer in self._cache])
 
     def read(
@@ -386,7 +363,6 @@ class OnnxRows:
         """Read tokens of one row; those before position `begin` must have been read.
 
         Args:
-            row: number of the row.
             ids: tokens of the row from `begin` on.
             begin: position of the first of them.
             at: positions wanted, none before `begin`, in any order.
@@ -423,7 +399,6 @@ class OnnxRows:
         """Run the graph once.
 
         Args:
-            binding: the rows' keys and values.
             ids: int64 [n_rows, length], tokens to read.
             n_before: tokens of each row that were read before.
             at: int64 [n], flat positions row * length + column wanted.

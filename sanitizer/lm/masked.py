@@ -28,22 +28,12 @@ if TYPE_CHECKING:
 DEFAULT_MASKED_MODEL = "masked-lm"
 MAX_THREADS = 4
 """Threads of one forward pass at most: more gain little on texts of this length."""
-FILES = (
-    "bias.npy",
-    "dyntext.json",
-    "dyntext_tokens_density.npy",
-    "dyntext_tokens_members.npy",
-    "dyntext_words_density.npy",
-    "dyntext_words_members.npy",
-    "embedding_scale.npy",
-    "embeddings.npy",
-    "model.onnx",
-    "output_rows.npy",
-    "outputs.json",
-    "tokenizer.json",
-    "vector_norms.npy",
-    "vectors.npy",
-    "words.npy",
+FILES = tuple(
+    """
+    bias.npy dyntext.json dyntext_tokens_density.npy dyntext_tokens_members.npy
+    dyntext_words_density.npy dyntext_words_members.npy embedding_scale.npy embeddings.npy
+    model.onnx output_rows.npy outputs.json tokenizer.json vectors.npy words.npy
+    """.split()
 )
 """Files that the folder of a masked model must hold."""
 MARGIN = 24
@@ -185,7 +175,6 @@ def batches(planned: Sequence[Row], edges: tuple[int, int], max_tokens: int) -> 
     ([[101, 7, 103, 102]], [2], ((0, 0),))
 
     Args:
-        planned: the rows.
         edges: ids of the tokens put before and after each row.
         max_tokens: rows times columns of one batch.
     """
@@ -309,13 +298,11 @@ class OnnxMaskedLM:
     def logits(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """See `MaskedLM.logits`."""
         return self._run("logits", ids, lengths, at)
 
     def full_logits(
         self, ids: NDArray[np.int64], lengths: NDArray[np.int64], at: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """See `MaskedLM.full_logits`."""
         states = self._run("states", ids, lengths, at)
         scores: NDArray[np.float32] = self.pieces.times(states) + self._bias
         return scores
@@ -327,7 +314,6 @@ def read_settings(
     """Return output words, their token ids int [n_outputs], the logit range, and the row length.
 
     Args:
-        folder: folder of the model.
         data: content of its manifest.
 
     Raises:
@@ -364,7 +350,6 @@ def session(
     """Load a graph with onnxruntime.
 
     Args:
-        path: the ONNX file.
         threads: threads of one pass; default all cores, at most MAX_THREADS.
         weights: folder of the tensors that the graph describes by file and offset; default beside
             the graph.

@@ -26,9 +26,6 @@ class WordPieces:
     >>> [pieces.token(i) for i in pieces.encode("An unsanitized text")]
     ['An', 'un', 'san', 'iti', 'zed', 'text']
 
-    Args:
-        path: tokenizer.json.
-
     Raises:
         ModelError: the file cannot be used.
     """
@@ -73,9 +70,6 @@ class ByteTokens:
     Guarantee: decode(encode(text)) is `text`, but for lone surrogates and what the vocabulary has
     no bytes for (six control characters, the unassigned planes 4 to 11): these become U+FFFD.
 
-    Args:
-        path: tokenizer.json.
-
     Raises:
         ModelError: the file cannot be used.
     """
@@ -101,11 +95,7 @@ class ByteTokens:
         return str(self._tokenizer.decode(ids, skip_special_tokens=True))
 
     def special(self, token: str) -> int:
-        """Return the id of a special token such as "<|im_end|>".
-
-        Raises:
-            ModelError: the model has no such token.
-        """
+        """Return the id of a token such as "<|im_end|>"; raise ModelError if the model has none."""
         return _id(self._tokenizer, token)
 
 
@@ -141,7 +131,6 @@ class ChatFormat:
         """Return the tokens of a chat of one message, up to where the answer begins.
 
         Args:
-            user: the message to answer.
             system: instructions before it; default those of the model's own template.
         """
         return self.chat([self._tokens.encode(user)], system)
@@ -198,9 +187,6 @@ class PlacedPieces:
     >>> pieces = PlacedPieces(model_folder("reader") / "tokenizer.json")
     >>> [(a, b) for _, a, b in pieces.placed(["ein Haus"])[0]]
     [(0, 3), (3, 8)]
-
-    Args:
-        path: tokenizer.json.
 
     Raises:
         ModelError: the file cannot be used.

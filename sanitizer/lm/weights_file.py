@@ -34,19 +34,7 @@ PAGE = 4096
 MIDDLE = 8
 """Number that MatMulNBits subtracts from a 4-bit level when it is given no zero points."""
 # GGUF's numbers for the types of metadata values -> formats of `struct`
-_FORMATS = {
-    0: "<B",
-    1: "<b",
-    2: "<H",
-    3: "<h",
-    4: "<I",
-    5: "<i",
-    6: "<f",
-    7: "<?",
-    10: "<Q",
-    11: "<q",
-    12: "<d",
-}
+_FORMATS = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
 _TEXT, _LIST = 8, 9
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 
@@ -120,7 +108,7 @@ class Gguf:
         if kind == _LIST:
             inner, n = self._next("<I"), self._next("<Q")
             return [self._value(inner) for _ in range(n)]
-        return self._next(_FORMATS[kind])
+        return self._next(f"<{_FORMATS[kind]}")
 
     def _entry(self) -> tuple[str, int, tuple[int, ...], int]:
         name = self._text().decode()
@@ -150,11 +138,7 @@ def floats(tensor: Tensor) -> NDArray[np.float32]:
 
 
 def eight_bits(tensor: Tensor) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return q and d of a tensor in Q8_0, whose weights are d q.
-
-    Returns:
-        q int8 [rows, n_blocks, BLOCK], d float32 [rows, n_blocks].
-    """
+    """Return q int8 [rows, n_blocks, BLOCK] and d float32 [rows, n_blocks] of Q8_0: weights d q."""
     blocks = _blocks(tensor, Q8_0)
     return blocks[:, :, 2:].view(np.int8), _half(blocks, 0)
 
@@ -212,37 +196,22 @@ class ModelShape:
 
     @classmethod
     def of(cls, gguf: Gguf) -> ModelShape:
-        """Return the sizes that a GGUF file states.
-
-        Raises:
-            ModelError: one is missing.
-        """
+        """Return the sizes that a GGUF file states; raise ModelError if one is missing."""
         data = {key.removeprefix("llama."): value for key, value in gguf.metadata.items()}
+        keys = """
+            block_count embedding_length attention.head_count attention.head_count_kv
+            feed_forward_length vocab_size context_length rope.freq_base
+            attention.layer_norm_rms_epsilon
+        """
         try:
-            return cls(
-                n_layers=int(data["block_count"]),
-                width=int(data["embedding_length"]),
-                n_heads=int(data["attention.head_count"]),
-                n_kv_heads=int(data["attention.head_count_kv"]),
-                n_inner=int(data["feed_forward_length"]),
-                n_vocabulary=int(data["vocab_size"]),
-                n_positions=int(data["context_length"]),
-                theta=float(data["rope.freq_base"]),
-                eps=float(data["attention.layer_norm_rms_epsilon"]),
-            )
+            return cls(*(data[key] for key in keys.split()))
         except KeyError as error:
             raise ModelError(f"the GGUF file states no {error.args[0]}") from None
 
 
 @dataclass(frozen=True)
 class Place:
-    """Position of one tensor in the weights file.
-
-    Attributes:
-        dtype: type of the elements, as numpy writes it.
-        shape: shape of the tensor.
-        offset: first byte in the file.
-    """
+    """Position of a tensor in the weights file: type as numpy writes it, shape, and first byte."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -304,10 +273,6 @@ class WeightTable:
     """Input table of a weights file, which also scores outputs.
 
     It is mapped, so that it takes no memory of its own.
-
-    Args:
-        path: the weights file.
-        shape: sizes of the model.
     """
 
     def __init__(self, path: Path, shape: ModelShape) -> None:
@@ -331,7 +296,6 @@ def convert(source: Path, target: Path, advance: Callable[[int], None] = lambda 
     """Write the weights file of a GGUF.
 
     Args:
-        source: the GGUF.
         target: the weights file, written from the beginning.
         advance: called with the number of layers just done.
 
@@ -384,7 +348,6 @@ def _linear(tensors: list[Tensor], heads: tuple[int, ...]) -> list[NDArray[Any]]
     """Return levels, scale and rest of matrices, concatenated.
 
     Args:
-        tensors: the matrices.
         heads: for each matrix the number of heads if its rows are interleaved for rotation, else 0.
     """
     matrices = [

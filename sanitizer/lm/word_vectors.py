@@ -7,6 +7,7 @@ over the product of their norms.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,11 +22,7 @@ WORD_BYTES = 24
 
 
 def mapped(path: Path) -> NDArray[np.generic]:
-    """Map an array file into memory.
-
-    Raises:
-        ModelError: the file is missing or not an array.
-    """
+    """Map an array file into memory; raise ModelError if it is missing or no array."""
     try:
         array: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -48,36 +45,33 @@ class WordTable:
     Attributes:
         words: bytes S24 [n_words], sorted, lower case, UTF-8.
         vectors: int8 [n_words, n_dimensions].
-        norms: float32 [n_words], norms of the integer rows.
         output_vectors: int8 [n_outputs, n_dimensions]; zero where an output has no vector.
-        output_norms: float32 [n_outputs]; 1 where an output has no vector.
     """
 
     words: NDArray[np.bytes_]
     vectors: NDArray[np.int8]
-    norms: NDArray[np.float32]
     output_vectors: NDArray[np.int8]
-    output_norms: NDArray[np.float32]
 
     @classmethod
     def load(cls, folder: Path) -> WordTable:
-        """Map the tables of a model folder into memory.
-
-        Raises:
-            ModelError: one is missing or has the wrong shape.
-        """
-        names = ("words", "vectors", "vector_norms", "output_rows")
-        words, vectors, norms, rows = (mapped(folder / f"{name}.npy") for name in names)
-        if (
-            not len(words) == len(vectors) == len(norms)
-            or rows.ndim != 1
-            or int(np.max(rows)) >= len(words)
-        ):
+        """Map the tables of a model folder into memory; raise ModelError if one does not fit."""
+        names = ("words", "vectors", "output_rows")
+        words, vectors, rows = (mapped(folder / f"{name}.npy") for name in names)
+        if len(words) != len(vectors) or rows.ndim != 1 or int(np.max(rows)) >= len(words):
             raise ModelError("the word tables do not fit together")
         present = np.asarray(rows, dtype=np.intp) >= 0
         output_vectors = np.where(present[:, None], vectors[rows], 0).astype(np.int8)
-        output_norms = np.where(present, norms[rows], 1.0).astype(np.float32)
-        return cls(words, vectors, norms, output_vectors, output_norms)  # type: ignore[arg-type]
+        return cls(words, vectors, output_vectors)  # type: ignore[arg-type]
+
+    @cached_property
+    def output_norms(self) -> NDArray[np.float32]:
+        """Lengths of the outputs' vectors, float32 [n_outputs]; 1 where an output has none."""
+        return np.maximum(_lengths(self.output_vectors), np.float32(1))
+
+    def unit(self, rows: int | Sequence[int] | NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the vectors of rows, of length one, float32 [..., n_dimensions]."""
+        vectors = self.vectors[rows]
+        return vectors.astype(np.float32) / _lengths(vectors)[..., None]
 
     def row(self, word: str) -> int:
         """Return the row of a word, or -1 if it has no vector.
@@ -107,9 +101,15 @@ class WordTable:
         """
         vector = self.vectors[row].astype(np.float32)
         dots = self.output_vectors[outputs].astype(np.float32) @ vector
-        cosine = dots / (self.norms[row] * self.output_norms[outputs])
+        cosine = dots / (_lengths(self.vectors[row]) * self.output_norms[outputs])
         distance: NDArray[np.float32] = np.clip(np.float32(1.0) - cosine, 0.0, 2.0)
         return distance
+
+
+def _lengths(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Return the lengths of integer vectors; their squares are exact in float32."""
+    lengths: NDArray[np.float32] = np.sqrt(np.square(vectors.astype(np.float32)).sum(axis=-1))
+    return lengths
 
 
 def _plain(word: str) -> str:
@@ -141,11 +141,7 @@ class PieceTable:
 
     @classmethod
     def load(cls, folder: Path) -> PieceTable:
-        """Map the table of a model folder into memory.
-
-        Raises:
-            ModelError: a file is missing or not an array.
-        """
+        """Map the table of a model folder into memory; raise ModelError if a file is damaged."""
         return cls(mapped(folder / "embeddings.npy"), mapped(folder / "embedding_scale.npy"))  # type: ignore[arg-type]
 
     @property

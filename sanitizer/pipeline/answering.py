@@ -47,11 +47,7 @@ class Answers:
     """What comes back in one conversation. Safe for many threads.
 
     Args:
-        settings: what decides what is released.
-        vault: holds table, messages and answers.
-        conversation: its name.
         extractor: rewrites answers for the original prompt; None restores identifiers only.
-        responses: the answers that the vault holds.
         is_typed: returns whether a person writes in role "user", as far as can be told.
 
     Attributes:
@@ -131,10 +127,7 @@ class Answers:
         Chats send their whole history with each message. When `restored` comes in this role, edited
         or not, what the API wrote of it leaves as it came, free of charge: the API that sent it
         knows it, and learns only that it came back. What was put in is treated like any text.
-        Answers are kept in the vault.
-
-        Raises:
-            VaultError: the answer cannot be kept.
+        Answers are kept in the vault. Raises VaultError.
         """
         pieces = pieces_of(sent, restored, [self.restorer()])
         self._responses.remember(

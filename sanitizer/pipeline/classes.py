@@ -126,8 +126,6 @@ class ClassDraws:
 
     Args:
         mechanism: Cape or DynText, certified.
-        model: word and piece vectors.
-        pieces: its tokenizer.
     """
 
     def __init__(self, mechanism: Cape | DynText, model: Tables, pieces: WordPieces) -> None:
@@ -211,10 +209,7 @@ class ClassDraws:
         table = self._model.words
         rows = [table.row(word) for word in content_words(name) or plain_name(name).split()]
         known = [row for row in rows if row >= 0]
-        if not known:
-            return None
-        vectors = table.vectors[known].astype(np.float32)
-        return _unit((vectors / table.norms[known, None]).mean(axis=0))
+        return _unit(table.unit(known).mean(axis=0)) if known else None
 
     def _by_pieces(self, name: str) -> Floats | None:
         """Return the mean of a name's pieces in the masked LM's input space, or None."""

@@ -111,10 +111,7 @@ class Conversation:
     audits, attacks and API adapters need the stages singly.
 
     Args:
-        settings: what decides what is released.
-        loader: of the models.
         vault: holds table, messages and answers.
-        conversation: its name.
         extractor: rewrites answers for the original prompt; None restores identifiers only.
         preview: results are previews, which only other previews find.
         responses: the answers that the vault holds; default read anew.
@@ -180,6 +177,8 @@ class Conversation:
         if vault is None:
             scratch = preview and not rules.perturb
             vault = self.vault.scratch(name) if scratch else self.vault
+        is_below = isinstance(vault, Scratch) and vault.below is self.vault
+        left = LeftBefore(self._left if is_below else None)
         return Conversation(
             replace(old, mechanism=mechanism, policy=rules),
             self._loader
@@ -191,12 +190,8 @@ class Conversation:
             preview or self.preview,
             self._responses if vault is self.vault else None,
             self._previews,
-            self._left if vault is self.vault else self._left_below(vault),
+            self._left if vault is self.vault else left,
         )
-
-    def _left_below(self, vault: Vault) -> LeftBefore:
-        is_scratch = isinstance(vault, Scratch) and vault.below is self.vault
-        return LeftBefore(self._left if is_scratch else None)
 
     def corrected(self, policy: Policy) -> Conversation:
         """Return the same conversation under a policy that differs in its corrections alone."""
@@ -216,11 +211,7 @@ class Conversation:
         return self._light[how]
 
     def treatment(self, role: str) -> str:
-        """Return how the policy treats texts of a role, as `Policy.roles` says.
-
-        Raises:
-            TypeError: the role is no str.
-        """
+        """Return how `Policy.roles` treats texts of a role; raise TypeError if it is no str."""
         if not isinstance(role, str):
             raise TypeError(f"role must be a str, got {type(role).__name__}")
         return self.settings.policy.roles.get(role, "treated")
@@ -248,11 +239,7 @@ class Conversation:
         return self._loader.words()
 
     def detector(self) -> Detector | None:
-        """Return what finds private things under this policy; None if nothing does.
-
-        Raises:
-            ModelError: a model or a list is missing or damaged.
-        """
+        """Return what finds private things, None if nothing does; raise ModelError."""
         return None if self.settings.policy.detector == "none" else self._loader.detector()
 
     # ---- from a text to what leaves ----
@@ -284,10 +271,7 @@ class Conversation:
     def declares_tools(self) -> None:
         """Note that a request declared tools: programs write in role "user" from now on.
 
-        It holds for all conversations of the same holder of a key.
-
-        Raises:
-            VaultError: the vault cannot be written.
+        It holds for all conversations of the same holder of a key. Raises VaultError.
         """
         if self.settings.policy.left and not self._has_tools:
             with self._tables.edit(self._tools) as table:
@@ -315,11 +299,7 @@ class Conversation:
         return detector.once(read, "reading", *of, document.layout is None)
 
     def policy(self, document: Document, reading: Reading | None, role: str) -> Segmented:
-        """Decide what is hidden: entities, and what is a thing of the conversation already.
-
-        Raises:
-            PolicyError: refused content.
-        """
+        """Decide what is hidden: entities, and things of the conversation; raise PolicyError."""
         # No form in a text that an API may know is told to be a thing of the conversation.
         known: Known = (lambda forms: {}) if role == APART else self._known
         return segmented(document, self.settings.policy, reading, known)
@@ -444,11 +424,10 @@ class Conversation:
 
     def known_number(self, spelling: str) -> str | None:
         """Return the stand-in of a JSON number that is an identifier of the conversation."""
-        identifiers = self._followed()
-        if (form := identifiers.number(spelling)) is None:
+        if (wanted := self._followed().number(spelling)) is None:
             return None
         with self._tables.edit(self.conversation) as table:
-            return table.hide(Wanted(identifiers.kind(form), form))
+            return table.hide(wanted)
 
     # ---- what was released ----
 
@@ -469,10 +448,8 @@ class Conversation:
         """Return what left of a text when it came before; None if it is to be treated anew.
 
         A chat sends its whole history with each message: what left once leaves again byte for byte,
-        whatever was found to be private since, so that caches of APIs hold; the API has it.
-
-        Raises:
-            VaultError: the table cannot be read.
+        whatever was found to be private since, so that caches of APIs hold; the API has it. Raises
+        VaultError.
         """
         found = self._left.get(self._left_key(role, text))
         if found is None:
@@ -517,10 +494,8 @@ class Conversation:
     def price_of_choice(self, message: Message, preview: SanitizedText) -> float:
         """Return the epsilon of a preview, and of all others of its text that were looked at.
 
-        Who has seen several draws chooses one of them by what it shows.
-
-        Raises:
-            ValueError: it is no preview of this text in this conversation.
+        Who has seen several draws chooses one of them by what it shows. Raises ValueError for what
+        is no preview of this text in this conversation.
         """
         prices = self._previews.of(self._text_key(message))
         if not any(_drawn(preview) == drawn for _, drawn in prices):

@@ -73,7 +73,6 @@ class Engine(ABC):
     """A mechanism with its models and tables.
 
     Attributes:
-        space: the outputs.
         reads_context: whether draws read scores.
         score: masked model's scores over the outputs, float32 [n, n_outputs]; None if unused.
         left: reader of the causal model's scores; None if unused.
@@ -127,8 +126,6 @@ class LeftReader:
     a space came before it. Safe for many threads.
 
     Args:
-        model: the causal model.
-        tokens: its tokenizer.
         columns: int [n_outputs], token of each output.
         original: read the original words, which is not certified.
     """
@@ -146,10 +143,8 @@ class LeftReader:
     def words(self, choices: Choices) -> Iterator[tuple[int, Logits]]:
         """Yield (drawn word, its scores float32 [n_outputs]), in order.
 
-        In the released context each word must be released before the next is asked for.
-
-        Raises:
-            RuntimeError: a word was not released.
+        In the released context each word must be released before the next is asked for. Raises
+        RuntimeError if it was not.
         """
         # Texts are not batched: a pass for a few tokens costs about as much as a pass for one, and
         # the words of different texts come after different numbers of tokens.

@@ -34,8 +34,6 @@ class MaskedText:
     It holds private words and never leaves this machine.
 
     Args:
-        text: the original.
-        segmented: its units and articles.
         surrogates: released value of each unit; None for a word that is to be drawn.
         pieces: tokenizer of the masked model; None if no word is drawn by its context.
         consistent: equal words share one draw.
@@ -46,7 +44,6 @@ class MaskedText:
         cuts: what is replaced, ascending.
         ids: int64 [n_tokens], read-only: public tokens, and one [MASK] for each word.
         slots: int [n_words], ascending positions of the words in `ids`.
-        words: the word units, in order.
         followers: drawn word -> the words that take its output, itself first.
         drawn: numbers of the words that get a draw of their own, ascending.
         n_numbers: number of numbers replaced at random.
@@ -195,7 +192,6 @@ class Choices:
     """The outputs drawn so far for the words of one masked text. One thread fills it.
 
     Attributes:
-        masked: the text they belong to.
         ids: int64 [n_tokens], the tokens of `masked` with the released words filled in.
         claims: what the published algorithm claims for each draw; empty if certified.
     """
@@ -210,7 +206,6 @@ class Choices:
         """Put an output in place of a drawn word and of every equal word that follows it.
 
         Args:
-            word: number of the drawn word.
             text: the output; capitalized here where a sentence begins.
             token: the output as a token of the masked model.
         """
@@ -220,11 +215,7 @@ class Choices:
             self.ids[masked.slots[i]] = token
 
     def written(self, word: int) -> str:
-        """Return the text released for a word.
-
-        Raises:
-            RuntimeError: the word was not drawn.
-        """
+        """Return the text released for a word; raise RuntimeError if it was not drawn."""
         text = self._words[word]
         if text is None:
             raise RuntimeError("a unit was not drawn")

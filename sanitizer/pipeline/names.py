@@ -102,13 +102,10 @@ class Names:
         for _ in range(TRIES):
             words = _drawn(kind, self._language, gender, source)
             folded = [word.casefold() for word in words]
-            if self._visible.isdisjoint(folded) and _marks(words).isdisjoint(taken):
+            marks = {mark for word in words if word not in _FIRMS for mark in name_marks(word)}
+            if self._visible.isdisjoint(folded) and marks.isdisjoint(taken):
                 return " ".join(words)
         return None
-
-
-def _marks(words: Sequence[str]) -> set[str]:
-    return {mark for word in words if word not in _FIRMS for mark in name_marks(word)}
 
 
 def _drawn(kind: str, language: str, gender: str, source: Source) -> tuple[str, ...]:
@@ -133,9 +130,8 @@ def _gender(ahead: str, behind: str) -> str:
     Args:
         ahead, behind: visible text up to the unit before, and up to the one after.
 
-    Example:
-        >>> _gender("Dear Ms. ", " wrote."), _gender("Then ", " lost his keys"), _gender("", "")
-        ('female', 'male', '')
+    >>> _gender("Dear Ms. ", " wrote."), _gender("Then ", " lost his keys"), _gender("", "")
+    ('female', 'male', '')
     """
     for pattern, gender in ((_FEMALE, "female"), (_MALE, "male")):
         if pattern.search(ahead):

@@ -55,11 +55,7 @@ _SAMPLE, _ROUNDS = 6_000, 6  # of the k-means behind the tail
 
 
 class OutputSpace(ABC):
-    """Distances and texts of the outputs.
-
-    Attributes:
-        n_outputs: number of outputs.
-    """
+    """Distances and texts of the outputs."""
 
     n_outputs: int
 
@@ -185,11 +181,7 @@ class OneTokenOutputs:
         """Return the words of a masked model that are one of these tokens."""
         spelled = [tokens.encode(" " + word) for word in model.outputs]
         kept = np.array([i for i, ids in enumerate(spelled) if len(ids) == 1], dtype=np.intp)
-        table = replace(
-            model.words,
-            output_vectors=model.words.output_vectors[kept],
-            output_norms=model.words.output_norms[kept],
-        )
+        table = replace(model.words, output_vectors=model.words.output_vectors[kept])
         columns = np.array([spelled[i][0] for i in kept], dtype=np.intp)
         return cls(
             [model.outputs[i] for i in kept], model.output_ids[kept], table, model.pieces, columns
@@ -301,11 +293,7 @@ class NearestLists:
 
 
 class WordNeighborhoods:
-    """Neighbors among the output words Y, for every word with a vector (certified variant).
-
-    Attributes:
-        range: of the density over all of these.
-    """
+    """Neighbors among the output words Y, for every word with a vector (certified variant)."""
 
     def __init__(self, table: WordTable, lists: NearestLists) -> None:
         if len(lists.density) != len(table.words):
@@ -331,9 +319,8 @@ class WordNeighborhoods:
         members = self._lists.members[row].astype(np.intp)
         table, offsets = self._table, None
         if with_offsets:
-            word = table.vectors[row].astype(np.float32) / table.norms[row]
             near = table.output_vectors[members].astype(np.float32)
-            offsets = near / table.output_norms[members, None] - word
+            offsets = near / table.output_norms[members, None] - table.unit(row)
         density = int(self._lists.density[row])
         return self._lists.neighborhood(members, table.distance(row, members), density, offsets)
 
@@ -347,9 +334,6 @@ class TokenNeighborhoods:
 
     Args:
         rows: int8 [n_tokens, width], the rows of the table without their scale.
-
-    Attributes:
-        range: of the density over all tokens.
     """
 
     CHUNK = 512
@@ -439,7 +423,8 @@ class Medoids:
         self._spellings, self._fold = _spellings(outputs.outputs)
         table = outputs.words
         vectors = table.output_vectors.astype(np.float32) / table.output_norms[:, None]
-        axes = _axes(vectors)
+        _, axes = np.linalg.eigh(vectors.T @ vectors)  # the last: where vectors differ most
+        axes = np.ascontiguousarray(axes[:, ::-1][:, :WIDTH], dtype=np.float32)
         self._vectors = vectors[self._spellings[:, 0]] @ axes
         centres, self._shares = tail(table, N_TAIL)
         self._to_tail = self._vectors @ (centres @ axes).T
@@ -552,12 +537,6 @@ def _spellings(outputs: list[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return spelled, fold
 
 
-def _axes(vectors: Floats) -> Floats:
-    """Return the directions in which vectors differ most, float32 [n_dimensions, WIDTH]."""
-    _, axes = np.linalg.eigh(vectors.T @ vectors)
-    return np.ascontiguousarray(axes[:, ::-1][:, :WIDTH], dtype=np.float32)
-
-
 def tail(table: WordTable, n: int) -> tuple[Floats, Floats]:
     """Return centroids of the word table and their shares: spherical k-means on a fixed sample.
 
@@ -566,8 +545,7 @@ def tail(table: WordTable, n: int) -> tuple[Floats, Floats]:
     """
     n = min(n, len(table.words))
     chosen = np.linspace(0, len(table.words) - 1, min(_SAMPLE, len(table.words))).astype(np.int64)
-    sample = table.vectors[chosen].astype(np.float32)
-    sample /= np.maximum(np.linalg.norm(sample, axis=1, keepdims=True), 1e-9)
+    sample = table.unit(chosen)
     centres = sample[np.linspace(0, len(sample) - 1, n).astype(np.int64)]
     for _ in range(_ROUNDS):
         nearest = (sample @ centres.T).argmax(axis=1)

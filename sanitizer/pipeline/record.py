@@ -29,10 +29,7 @@ class Settings:
     """The settings of one Sanitizer that decide what is released and what its record says.
 
     Attributes:
-        mechanism: how private words are drawn.
-        policy: what is public and what goes to the vault.
         delta: delta at which `epsilon_total` is composed.
-        max_chars: most characters of a text.
 
     Raises:
         ValueError: naming argument and value.

@@ -158,7 +158,6 @@ class ResponseMemory:
         apart, as offsets in `Resent.text`; none if nothing of it is known.
 
         Args:
-            conversation: name of it. history: its texts in order.
             sends: the texts are about to leave: what is the user's of them stays so.
             slides: the history is the latest part of a longer one.
 
@@ -175,10 +174,7 @@ class ResponseMemory:
     def follow(self, conversation: str, history: Sequence[Resent], others: Iterable[str]) -> None:
         """Begin a conversation with the answers of others that its history may have.
 
-        What was the user's there stays so.
-
-        Raises:
-            VaultError: they cannot be read or kept.
+        What was the user's there stays so. Raises VaultError.
         """
         keys = self._first_keys(conversation, history)
         for other in others:
@@ -207,11 +203,7 @@ class ResponseMemory:
         ]
 
     def n_turns(self, conversation: str, *, reads: bool = True) -> int:
-        """Return how many turns of a conversation are noted; raise VaultError.
-
-        Args:
-            conversation: name of it. reads: look for those that another process noted.
-        """
+        """Return how many turns are noted, `reads` by others too; raise VaultError."""
         with self._current(conversation, so_far=False, reads=reads) as held:
             return held.n_turns
 
@@ -384,7 +376,8 @@ class _Answers:
         found = [self._exact.get((each.role, each.shown), []) for each in history]
         notes = [self._exact.get((_FIRST_SENT, key), []) for key in keys]
         sources = [
-            [(one.place, one.aside) for one in known] or self._sources(each)
+            [(one.place, one.aside) for one in known]
+            or self._aligners[each.role].sources(each.read, None)
             for each, known in zip(history, found, strict=True)
         ]
         moved = _moved(
@@ -416,26 +409,23 @@ class _Answers:
                 note = None  # it is of another text that looks like this one
             turn = note.turn if note else None
             known = [one for one in found[i] if turn is None or one.turn < turn]
+            aligner = self._aligners[each.role]
             if known:
                 # The latest of those that are nearest: an answer may have been asked for again.
                 nearest = min(reversed(known), key=lambda one: far_from(one.place, one.aside))
                 far = far_from(nearest.place, nearest.aside)
                 # One that is spelled otherwise may be nearer: JSON is written again by some.
                 if far == (False, 0) or all(
-                    far_from(*at) >= far for at in self._sources(each, turn)
+                    far_from(*at) >= far for at in aligner.sources(each.read, turn)
                 ):
                     aligned.append(nearest.sent)
                     continue
             cut = self._cut_off(each, expected, turn) if each.text is None else None
-            aligner = self._aligners[each.role]
             segments = cut or tuple(aligner.align(each.read, expected, each.aside, turn))
             aligned.append(segments)
             if note is None and not covers(segments, each.read):
                 new.append(Passage(_FIRST_SENT, keys[i], keys[i], (), expected))
         return aligned, new
-
-    def _sources(self, text: Resent, before: int | None = None) -> list[tuple[int, str]]:
-        return self._aligners[text.role].sources(text.read, before)
 
     def _cut_off(
         self, resent: Resent, place: int, before: int | None

@@ -99,13 +99,12 @@ class Sanitizer:
         TypeError: not a mechanism, a policy, a number, or an opened vault or ledger.
         PolicyError: an unusable policy file.
 
-    Example:
-        >>> sanitizer = Sanitizer(policy="identifiers")
-        >>> prompt = sanitizer.sanitize("Write to anna@example.org.")
-        >>> prompt.text  # a five-digit tag of the conversation precedes the 1
-        'Write to <EMAIL_1>.'
-        >>> sanitizer.restore(f"I can: {prompt.text}")
-        'I can: Write to anna@example.org.'
+    >>> sanitizer = Sanitizer(policy="identifiers")
+    >>> prompt = sanitizer.sanitize("Write to anna@example.org.")
+    >>> prompt.text  # a five-digit tag of the conversation precedes the 1
+    'Write to <EMAIL_1>.'
+    >>> sanitizer.restore(f"I can: {prompt.text}")
+    'I can: Write to anna@example.org.'
     """
 
     def __init__(
@@ -170,13 +169,12 @@ class Sanitizer:
             ValueError, TypeError, PolicyError: as the constructor.
             LedgerError: the ledger cannot be written.
 
-        Example:
-            >>> first = Sanitizer(policy="identifiers", conversation="a")
-            >>> second = first.derive(conversation="b")
-            >>> [each.sanitize("Mail joe@x.org").text for each in (first, second)]
-            ['Mail <EMAIL_1>', 'Mail <EMAIL_1>']
-            >>> second.conversation
-            'b'
+        >>> first = Sanitizer(policy="identifiers", conversation="a")
+        >>> second = first.derive(conversation="b")
+        >>> [each.sanitize("Mail joe@x.org").text for each in (first, second)]
+        ['Mail <EMAIL_1>', 'Mail <EMAIL_1>']
+        >>> second.conversation
+        'b'
         """
         _check_stores(conversation, vault, None)
         other, inner = self._copy(), self.inner
@@ -235,12 +233,11 @@ class Sanitizer:
             PolicyError: refused content.
             BudgetExceeded, NotCertified, ModelError, LedgerError, VaultError: nothing was released.
 
-        Example:
-            >>> out = Sanitizer(policy="strict").sanitize("I live in Leeds.")
-            >>> [each.original for each in out.replacements]
-            ['live', 'Leeds']
-            >>> out.record.epsilon_total
-            10.0
+        >>> out = Sanitizer(policy="strict").sanitize("I live in Leeds.")
+        >>> [each.original for each in out.replacements]
+        ['live', 'Leeds']
+        >>> out.record.epsilon_total
+        10.0
         """
         given = DeclaredText.of(text, keep)
         if self._draws_words(role, fresh):
@@ -300,7 +297,6 @@ class Sanitizer:
         """Make many texts private; return the results in order.
 
         Args:
-            progress: show a bar on standard error.
             role: role of all texts, or one for each.
             fresh, keep, source: as for `sanitize`.
             together: True: all texts are of this Sanitizer's conversation, and equal things have
@@ -314,20 +310,20 @@ class Sanitizer:
                 error's `released`, in order.
             TypeError: one string instead of many.
 
-        Example:
-            >>> texts = ["Mail joe@x.org", "Mail ann@x.org and joe@x.org"]
-            >>> sanitizer = Sanitizer(policy="identifiers")
-            >>> [out.text for out in sanitizer.sanitize_batch(texts)]
-            ['Mail <EMAIL_1>', 'Mail <EMAIL_1> and <EMAIL_2>']
-            >>> [out.text for out in sanitizer.sanitize_batch(texts, together=True)]
-            ['Mail <EMAIL_1>', 'Mail <EMAIL_2> and <EMAIL_1>']
+        >>> texts = ["Mail joe@x.org", "Mail ann@x.org and joe@x.org"]
+        >>> sanitizer = Sanitizer(policy="identifiers")
+        >>> [out.text for out in sanitizer.sanitize_batch(texts)]
+        ['Mail <EMAIL_1>', 'Mail <EMAIL_1> and <EMAIL_2>']
+        >>> [out.text for out in sanitizer.sanitize_batch(texts, together=True)]
+        ['Mail <EMAIL_1>', 'Mail <EMAIL_2> and <EMAIL_1>']
         """
         if isinstance(texts, str):
             raise TypeError("texts must be an iterable of str, got one str")
         read = [DeclaredText.of(text, keep) for text in texts]
         results: list[SanitizedText] = []
         new: list[bool] = []
-        linked = not self.policy.perturb and self._is_linked(together)
+        together = self._named if together is None else together
+        linked = together and not self.policy.perturb
         with_roles = list(_with_roles(read, role))
         stream = self._stream(with_roles, fresh, together, source)
         try:
@@ -361,29 +357,35 @@ class Sanitizer:
 
         Arguments and errors are those of `sanitize_batch`.
 
-        Example:
-            >>> lines = (f"Mail joe{i}@x.org" for i in range(1000))
-            >>> next(Sanitizer(policy="identifiers").sanitize_stream(lines)).text
-            'Mail <EMAIL_1>'
+        >>> lines = (f"Mail joe{i}@x.org" for i in range(1000))
+        >>> next(Sanitizer(policy="identifiers").sanitize_stream(lines)).text
+        'Mail <EMAIL_1>'
         """
         read = _with_roles((DeclaredText.of(text, keep) for text in texts), role)
+        together = self._named if together is None else together
         return (result for result, _ in self._stream(read, fresh, together, source))
 
     def _stream(
         self,
         read: Iterable[tuple[DeclaredText, str]],
         fresh: bool,
-        together: bool | None,
+        together: bool,
         source: Source,
     ) -> Iterator[tuple[SanitizedText, bool]]:
         """Yield the results of texts with their roles, and whether each was treated anew."""
-        apart = not (self.policy.perturb or self._is_linked(together))
+        apart = not (self.policy.perturb or together)
         group: list[_Pending] = []
         n_tokens = 0
         for text, its_role in read:
-            if not self._draws_words(its_role, fresh):
+            by_words = self._draws_words(its_role, fresh)
+            if by_words:
+                pending = self._pending(text, its_role, fresh, source)
+                group.append(pending)
+                n_tokens += len(pending.masked.ids) if pending.masked else 0
+            if not by_words or n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
                 yield from ((each, False) for each in self._by_words(group, fresh, source))
                 group, n_tokens = [], 0
+            if not by_words:
                 own = self
                 if apart:
                     own = self._copy()
@@ -391,17 +393,7 @@ class Sanitizer:
                 result, is_new = own._leaving(text, its_role, fresh, source)
                 result = replace(result, conversation=own.conversation) if apart else result
                 yield result, is_new
-                continue
-            pending = self._pending(text, its_role, fresh, source)
-            group.append(pending)
-            n_tokens += len(pending.masked.ids) if pending.masked else 0
-            if n_tokens >= MAX_BATCH_TOKENS or len(group) >= MAX_BATCH_TEXTS:
-                yield from ((each, False) for each in self._by_words(group, fresh, source))
-                group, n_tokens = [], 0
         yield from ((each, False) for each in self._by_words(group, fresh, source))
-
-    def _is_linked(self, together: bool | None) -> bool:
-        return self._named if together is None else together
 
     def _copy(self) -> Sanitizer:
         other = object.__new__(type(self))
@@ -409,11 +401,7 @@ class Sanitizer:
         return other
 
     def _draws_words(self, role: str, fresh: bool) -> bool:
-        """Return True if words of texts of a role are drawn one by one, in sight of those before.
-
-        Raises:
-            ValueError: a fresh preview.
-        """
+        """Return True if a role's words are drawn singly; raise ValueError for a fresh preview."""
         if fresh and self.inner.preview:
             raise ValueError("fresh must be False for previews: the best of many is not one draw")
         return self.policy.perturb and self.inner.treatment(role) != "identifiers"
@@ -491,11 +479,10 @@ class Sanitizer:
             ValueError: it is no preview of this text and conversation.
             BudgetExceeded, NotCertified, LedgerError, VaultError: it must not leave the machine.
 
-        Example:
-            >>> sanitizer = Sanitizer(policy="strict", budget=10.0)
-            >>> preview = sanitizer.derive(charged=False).sanitize("Leeds")
-            >>> sanitizer.spent, sanitizer.adopt("Leeds", preview) == preview, sanitizer.spent
-            (0.0, True, 5.0)
+        >>> sanitizer = Sanitizer(policy="strict", budget=10.0)
+        >>> preview = sanitizer.derive(charged=False).sanitize("Leeds")
+        >>> sanitizer.spent, sanitizer.adopt("Leeds", preview) == preview, sanitizer.spent
+        (0.0, True, 5.0)
         """
         if not self._draws_words(role, False):
             return self.sanitize(text, role=role, keep=keep)
@@ -520,13 +507,12 @@ class Sanitizer:
         sends texts otherwise puts it behind the text. Of formulas it speaks where the policy has
         them (`formulas` under `[wire]`; "guarded") and amounts, dates or quantities are hidden.
 
-        Example:
-            >>> sanitizer = Sanitizer(policy="guarded")
-            >>> prompt = sanitizer.sanitize("Total: Quill paid £1,250.00, and Marsh paid £980.50.")
-            >>> "write a formula" in sanitizer.instruction
-            True
-            >>> sanitizer.restore("{{= <MONEY_1> + <MONEY_2> }}", prompt)
-            '£2,230.50'
+        >>> sanitizer = Sanitizer(policy="guarded")
+        >>> prompt = sanitizer.sanitize("Total: Quill paid £1,250.00, and Marsh paid £980.50.")
+        >>> "write a formula" in sanitizer.instruction
+        True
+        >>> sanitizer.restore("{{= <MONEY_1> + <MONEY_2> }}", prompt)
+        '£2,230.50'
         """
         return "\n\n".join(
             filter(None, [self.inner.answers.note(), self.inner.answers.instruction()])
@@ -540,7 +526,6 @@ class Sanitizer:
         says why. Only what was released already is used: it costs no budget.
 
         Args:
-            answer: the answer as the API wrote it.
             prompt: the result of `sanitize` that it answers, or several, the last one answered;
                 default the last texts that this object sanitized in role "user". Give it when one
                 object serves several threads, and for a text that was a conversation of its own.
@@ -550,11 +535,10 @@ class Sanitizer:
             ModelError: the extractor's model is missing or damaged.
             TypeError: an answer that is no text, or a prompt as plain text.
 
-        Example:
-            >>> sanitizer = Sanitizer(policy="identifiers")
-            >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
-            >>> sanitizer.restore("I do not know <EMAIL_1>.", prompt)
-            'I do not know joe@x.org.'
+        >>> sanitizer = Sanitizer(policy="identifiers")
+        >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
+        >>> sanitizer.restore("I do not know <EMAIL_1>.", prompt)
+        'I do not know joe@x.org.'
         """
         if not isinstance(answer, str):
             raise TypeError(f"answer must be a str, got {type(answer).__name__}")
@@ -568,16 +552,15 @@ class Sanitizer:
         Raises:
             VaultError: the vault cannot be read.
 
-        Example:
-            >>> sanitizer = Sanitizer()
-            >>> prompt = sanitizer.sanitize("Elena wrote to us about her 1200 euros.")
-            >>> money = next(each for each in prompt.replacements if each.kind == "MONEY")
-            >>> needs = sanitizer.needs(f"[need {money.replacement}]")
-            >>> [each.kind for each in needs]
-            ['MONEY']
-            >>> text = "Elena wrote to us about her 1200 euros."
-            >>> sanitizer.release(text, needs, [money.replacement]).text.endswith("1200 euros")
-            True
+        >>> sanitizer = Sanitizer()
+        >>> prompt = sanitizer.sanitize("Elena wrote to us about her 1200 euros.")
+        >>> money = next(each for each in prompt.replacements if each.kind == "MONEY")
+        >>> needs = sanitizer.needs(f"[need {money.replacement}]")
+        >>> [each.kind for each in needs]
+        ['MONEY']
+        >>> text = "Elena wrote to us about her 1200 euros."
+        >>> sanitizer.release(text, needs, [money.replacement]).text.endswith("1200 euros")
+        True
         """
         return self.inner.answers.needs(answer)
 
@@ -613,11 +596,10 @@ class Sanitizer:
             pieces: the answer, however it is split.
             prompt: as for `restore`.
 
-        Example:
-            >>> sanitizer = Sanitizer(policy="identifiers")
-            >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
-            >>> "".join(sanitizer.restored_stream(["<EMA", "IL_1> is ", "Joe."], prompt))
-            'joe@x.org is Joe.'
+        >>> sanitizer = Sanitizer(policy="identifiers")
+        >>> prompt = sanitizer.sanitize("Who is joe@x.org?")
+        >>> "".join(sanitizer.restored_stream(["<EMA", "IL_1> is ", "Joe."], prompt))
+        'joe@x.org is Joe.'
         """
         return self.inner.answers.stream(pieces, prompt)
 
@@ -779,8 +761,7 @@ def _fresh_name() -> str:
 
 def _corrected(rules: Policy, listed: Listed | None) -> Policy:
     """Return a policy with what memories say; one without memories stays as it is."""
-    if listed is None:
-        return rules.with_corrections(frozenset(), frozenset(), "")
+    listed = listed or Listed()
     return rules.with_corrections(listed.hidden, listed.kept, listed.mark)
 
 

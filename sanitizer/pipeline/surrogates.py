@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import threading
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -40,7 +39,7 @@ from sanitizer.storage.table import (
     same_thing,
 )
 from sanitizer.text.policy import CLASSES, Policy
-from sanitizer.text.words import Segmented, Unit, cased, random_number
+from sanitizer.text.words import Segmented, Unit, cased, overlapping, random_number
 
 APART = "apart"
 """Place of things in texts that an API may know; also the role of such texts."""
@@ -140,9 +139,8 @@ def surrogates(
                 made = names.draw(each.kind, each.original, table.originals.marks, source)
             value = table.assign(each, made or plain(table, each, number, policy.style, source))
         values[i] = value
-    plural: Collection[int] = ()
-    if any(unit.kind in OF_PEOPLE for unit in hidden):
-        plural = plural_places(text, units)
+    people = any(unit.kind in OF_PEOPLE for unit in hidden)
+    plural = plural_places(text, units) if people else ()
     written = iter(
         [
             _in_place(table, text, unit, values[i], coded, earlier, unit.start in plural)
@@ -179,9 +177,8 @@ def _names_first(wanted: Sequence[Wanted]) -> list[int]:
 
     So "Tom" belongs to "Tom Bell" although it occurs before.
 
-    Example:
-        >>> _names_first([Wanted("PERSON", "Tom"), Wanted("ID", "7"), Wanted("PERSON", "Tom Bell")])
-        [2, 0, 1]
+    >>> _names_first([Wanted("PERSON", "Tom"), Wanted("ID", "7"), Wanted("PERSON", "Tom Bell")])
+    [2, 0, 1]
     """
     people = [each.original.lower() for each in wanted if each.kind == "PERSON"]
     parts = {name for name in people if " " not in name}
@@ -289,11 +286,7 @@ def _as_form(placeholder: str, form: str) -> str:
 
 
 def again(table: Entries, result: SanitizedText) -> SanitizedText:
-    """Return a result with the values that the table has for its things, made if it has none.
-
-    Raises:
-        VaultError: the table is full.
-    """
+    """Return a result with the table's values for its things, made if missing; raise VaultError."""
 
     def value_of(each: Replacement) -> str:
         has_one = each.kind.isupper() and each.original  # pickled ones have none
@@ -429,7 +422,7 @@ class KnownIdentifiers:
             spelled = Restorer(self._source, links=None).spelled(text)
             found = [(start, end, "TEXT") for start, end in spelled]
         for some in (self._found(text), self._grouped(text)):
-            apart = [span for span in some if not _overlaps(span, found)]
+            apart = [span for span in some if not overlapping(found, *span[:2])]
             found = sorted([*found, *apart])
         return found
 
@@ -454,16 +447,13 @@ class KnownIdentifiers:
         if not self._numbers:
             return
         for match in _SPACED.finditer(text):
-            if (form := self.number(match[0])) is not None:
-                yield *match.span(), self._kinds[form]
+            if (wanted := self.number(match[0])) is not None:
+                yield *match.span(), wanted.kind
 
-    def number(self, spelling: str) -> str | None:
+    def number(self, spelling: str) -> Wanted | None:
         """Return the identifier that a JSON number is; None for any other."""
-        return next((self._numbers[s] for s in _spellings(spelling) if s in self._numbers), None)
-
-    def kind(self, form: str) -> str:
-        """Return the class of an identifier."""
-        return self._kinds[form]
+        forms = (self._numbers[s] for s in _spellings(spelling) if s in self._numbers)
+        return next((Wanted(self._kinds[form], form) for form in forms), None)
 
     def _longest(self, text: str, at: int) -> str | None:
         """Return the longest form that occurs here on its own, or is sure."""
@@ -475,12 +465,6 @@ class KnownIdentifiers:
             if sure or not (_joined(text, at) or _joined(text, at + length)):
                 return form
         return None
-
-
-def _overlaps(span: Span, found: list[Span]) -> bool:
-    """Return True if a span touches one of those found, which are ascending and apart."""
-    at = bisect_left(found, span)
-    return (at < len(found) and found[at][0] < span[1]) or (at > 0 and span[0] < found[at - 1][1])
 
 
 def _joined(text: str, at: int) -> bool:

@@ -5,7 +5,7 @@ all of them valid:
 
 - basic composition: epsilons add up, deltas add up (Dwork and Roth 2014, theorem 3.16);
 - the composed Rényi curve, turned into (epsilon, delta) at the best order (Canonne, Kamath, Steinke
-  2020, proposition 12), with each event's own divergence: see `renyi_divergence`;
+  2020, proposition 12), with each event's own divergence: see `divergence_above_one`;
 - the composed privacy loss of the worst pairs, where each event has one: two-level mechanisms and
   pure DP. For equal pure events this is the optimal composition theorem (Kairouz, Oh, Viswanath
   2015, theorem 3.3).
@@ -22,7 +22,6 @@ from math import exp, expm1, fsum, inf, isfinite, log
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sanitizer.privacy.weights import Floats
 
@@ -174,7 +173,10 @@ class Accountant:
             ValueError: if the unit or the relation is not that of the events before, or the count
                 is no integer >= 0.
         """
-        _check_event(event)
+        # The type itself, not a subclass: one could overrule what the event promises.
+        if type(event) not in KINDS:
+            kinds = ", ".join(kind.__name__ for kind in KINDS)
+            raise TypeError(f"event must be one of {kinds}, got {type(event).__name__}")
         _check("count", count)
         first = next(iter(self._counts), event)
         for name in ("unit", "relation"):
@@ -212,35 +214,16 @@ class Accountant:
         return max(0.0, min(basic, *(bound * (1 + SLACK) for bound in bounds)))
 
 
-def renyi_divergence(event: Event, alpha: ArrayLike) -> Floats:
-    """Return the largest Rényi divergence between neighbouring inputs, of each order alpha.
+def divergence_above_one(event: Event, excess: Floats) -> Floats:
+    """Return the largest Rényi divergence between neighbouring inputs, of orders 1 + excess, > 1.
 
-    At alpha = 1 it is the Kullback-Leibler divergence. For an ApproximateEvent it is that of the
-    part left when the failure of mass delta has not happened.
+    In nats, float64 of the shape of `excess`. For an ApproximateEvent it is that of the part left
+    when the failure of mass delta has not happened.
 
-    Args:
-        event: one release.
-        alpha: orders, at least 1 and finite.
-
-    Returns:
-        float64 of the shape of `alpha`, in nats.
-
-    Raises:
-        TypeError: if the event is of no known kind.
-        ValueError: if an order is below 1 or not finite.
-
-    >>> renyi_divergence(ZCDPEvent(0.5, unit="word", relation="replace-one"), [1, 2]).tolist()
-    [0.5, 1.0]
+    >>> event = ZCDPEvent(0.5, unit="word", relation="replace-one")
+    >>> divergence_above_one(event, np.array([1.0])).tolist()
+    [1.0]
     """
-    _check_event(event)
-    orders = np.asarray(alpha, dtype=np.float64)
-    if not (np.isfinite(orders).all() and (orders >= 1).all()):
-        raise ValueError(f"alpha must be finite and at least 1, got {alpha!r}")
-    return _renyi(event, np.maximum(orders - 1, SMALLEST_EXCESS))
-
-
-def _renyi(event: Event, excess: Floats) -> Floats:
-    """Return `renyi_divergence` at alpha = 1 + excess, excess > 0."""
     match event:
         case ZCDPEvent(rho=rho):
             return rho * (1 + excess)
@@ -318,7 +301,7 @@ def _from_renyi(events: Sequence[tuple[Event, int]], delta: float) -> float:
     """
     grid, best = EXCESSES, inf
     for _ in range(3):
-        divergence = np.sum([n * _renyi(e, grid) for e, n in events], axis=0)
+        divergence = np.sum([n * divergence_above_one(e, grid) for e, n in events], axis=0)
         to_alpha = np.log1p(1 / grid)  # -ln(1 - 1/alpha)
         bounds = divergence - (np.log1p(grid) + log(delta)) / grid - to_alpha
         place = int(np.argmin(bounds))
@@ -414,13 +397,6 @@ def _pure(event: Event) -> float:
             return inf
         case _:
             return _two_levels(event)[0]
-
-
-def _check_event(event: object) -> None:
-    # The type itself, not a subclass: one could overrule what the event promises.
-    if type(event) not in KINDS:
-        kinds = ", ".join(kind.__name__ for kind in KINDS)
-        raise TypeError(f"event must be one of {kinds}, got {type(event).__name__}")
 
 
 def _check(name: str, value: Any) -> None:

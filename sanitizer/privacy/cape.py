@@ -9,7 +9,7 @@ buckets by fixed ranks over a public shortlist, which makes the printed epsilon 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,6 +168,7 @@ class Cape:
     n_steps: int = 1
     demote_self: bool = True
     consistent: bool = False
+    name: ClassVar[str] = "cape"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -215,10 +216,6 @@ class Cape:
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must be finite and non-negative, got {value!r}")
-
-    @property
-    def name(self) -> str:
-        return "cape"
 
     @property
     def certified(self) -> bool:

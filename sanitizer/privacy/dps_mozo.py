@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import comb, exp, inf, log, log1p
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from sanitizer.privacy.next_token import (
     TokenWeights,
     exact_weights,
     largest,
+    last_holding,
     on_grid,
     public_gaps,
     top_tokens,
@@ -45,7 +46,7 @@ LAMBDA_MAX = 1.5
 ORDERS = range(2, 65)
 """Rényi orders that `solve_beta` tries."""
 STEPS = 50
-"""Steps of each bisection; they halve the interval below the precision of a float."""
+"""Steps of a bisection; they halve the interval below the precision of a float."""
 MAX_BETA = 16.0
 MAX_ORDER = 1024
 
@@ -96,6 +97,7 @@ class DPSMOZO:
     top_k: int = 100
     lambda_max: float = LAMBDA_MAX
     variant: str = "certified"
+    name: ClassVar[str] = "dps-mozo"
 
     def __post_init__(self) -> None:
         check_one_of("variant", self.variant, VARIANTS)
@@ -110,11 +112,6 @@ class DPSMOZO:
             _absent(self.variant, range_=self.range_)
             check_number("beta", self.beta, 0.0, MAX_BETA)
             _check_order(self.order)
-
-    @property
-    def name(self) -> str:
-        """Short name, for the record."""
-        return "dps-mozo"
 
     @property
     def reason(self) -> str | None:
@@ -132,12 +129,7 @@ class DPSMOZO:
         return self.range_ == 0
 
     def weights(self, scores: Logits | Scores) -> TokenWeights:
-        """Return the distribution of the next token, as `Decoder.weights` describes it.
-
-        Raises:
-            ValueError: there are not 1 + n_shots rows.
-            NotCertified: a score is not finite.
-        """
+        """Return the distribution of the next token; raise ValueError for another n_shots."""
         rows = Checked(scores, self.n_shots)
         allowed = top_tokens(rows.public, self.top_k)
         public = public_gaps(rows.public)[allowed]
@@ -176,7 +168,6 @@ class DPSMOZO:
         )
 
     def settings(self) -> dict[str, Any]:
-        """Return all arguments, and the name."""
         return {"name": self.name, **asdict(self)}
 
 
@@ -247,11 +238,7 @@ def solve_beta(
 
     Args:
         epsilon: positive, in nats.
-        delta: in (0, 1).
-        n_tokens: of all answers.
-        n_shots: drawn for each token.
-        n_references: size of the pool, at least n_shots.
-        order: by default the best integer from 2 to 64.
+        order: by default the best integer from 2 to 64. The others as for `claimed_epsilon`.
 
     Returns:
         (beta, order); beta is 0.0 if none is small enough.
@@ -267,18 +254,13 @@ def solve_beta(
     _check_claim(n_shots, n_references, n_tokens, delta)
     if order is not None:
         _check_order(order)
-    orders = ORDERS if order is None else (order,)
-    return max((_beta(epsilon, delta, n_tokens, n_shots / n_references, a), a) for a in orders)
+    share = n_shots / n_references
 
+    def best(order: int) -> float:
+        rest = epsilon - _conversion(delta, order)
+        return last_holding(lambda b: n_tokens * _amplified(b, share, order) <= rest, MAX_BETA)
 
-def _beta(epsilon: float, delta: float, n_tokens: int, share: float, order: int) -> float:
-    """Return `solve_beta` at one order, by bisection."""
-    low, high = 0.0, MAX_BETA
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        fits = n_tokens * _amplified(middle, share, order) + _conversion(delta, order) <= epsilon
-        low, high = (middle, high) if fits else (low, middle)
-    return low
+    return max((best(each), each) for each in (ORDERS if order is None else (order,)))
 
 
 def _amplified(beta: float, share: float, order: int) -> float:

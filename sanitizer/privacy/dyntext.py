@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, expm1, inf, isfinite, log, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +73,7 @@ class Neighborhood:
 
 @dataclass(frozen=True)
 class DensityRange:
-    """Public constants of the density over all words.
-
-    Attributes:
-        lowest: the smallest density.
-        highest: the largest density.
-        sensitivity: the largest `Neighborhood.sensitivity`.
-    """
+    """Range of the density over all words, and the largest `Neighborhood.sensitivity`; public."""
 
     lowest: int
     highest: int
@@ -156,6 +150,7 @@ class DynText:
     replacement: str = "exponential"
     epsilon_replacement: float | None = None
     consistent: bool = False
+    name: ClassVar[str] = "dyntext"
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -187,10 +182,6 @@ class DynText:
                 f"epsilon_density must be below epsilon ({self.epsilon:g}), "
                 f"got {self.epsilon_density!r}"
             )
-
-    @property
-    def name(self) -> str:
-        return "dyntext"
 
     @property
     def certified(self) -> bool:
@@ -380,9 +371,6 @@ class DynText:
 
         Args:
             neighborhood: of the word; None if nothing is known of it.
-            n_outputs: size of the public output set.
-            densities: public constants of the tables.
-            source: of uniform integers.
 
         Raises:
             ValueError: if replacement is "noise" and the neighborhood has no offsets.

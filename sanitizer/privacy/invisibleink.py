@@ -8,7 +8,7 @@ Source: InvisibleInk (2025), equations 3 and 4, algorithm 1, theorem 2. Theorem 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,9 @@ class InvisibleInk:
     temperature: float = 1.1
     top_k: int | None = 100
     variant: str = "certified"
+    name: ClassVar[str] = "invisibleink"
+    reason: ClassVar[None] = None
+    """The events of both variants are theorems."""
 
     def __post_init__(self) -> None:
         if self.clip_norm != 0 or isinstance(self.clip_norm, bool):
@@ -87,27 +90,12 @@ class InvisibleInk:
             check_count("top_k", self.top_k)
 
     @property
-    def name(self) -> str:
-        """Short name, for the record."""
-        return "invisibleink"
-
-    @property
-    def reason(self) -> str | None:
-        """Always None: the events of both variants are theorems."""
-        return None
-
-    @property
     def public_only(self) -> bool:
         """True if the weights depend on row 0 alone; nothing need be charged then."""
         return self.clip_norm == 0
 
     def weights(self, scores: Logits | Scores) -> TokenWeights:
-        """Return the distribution of the next token, as `Decoder.weights` describes it.
-
-        Raises:
-            ValueError: there are not 1 + n_references rows.
-            NotCertified: a score is not finite.
-        """
+        """Return the distribution of the next token; raise ValueError for another n_references."""
         rows = Checked(scores, self.n_references)
         allowed = self._allowed(rows.public)
         added = np.clip(rows.gained(allowed), -self.clip_norm, self.clip_norm)
@@ -140,7 +128,6 @@ class InvisibleInk:
         return ZCDPEvent(rho=rho, unit=unit, relation=relation)
 
     def settings(self) -> dict[str, Any]:
-        """Return all arguments, and the name."""
         return {"name": self.name, **asdict(self)}
 
 

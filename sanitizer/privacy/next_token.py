@@ -67,12 +67,7 @@ An array, float32 [1 + n_references, n_vocabulary], holds all scores.
 
 @dataclass(frozen=True)
 class TokenWeights:
-    """Distribution over the next token.
-
-    Attributes:
-        tokens: int64 [n], the tokens that may come.
-        weights: one Python int >= 1 for each.
-    """
+    """Distribution over the next token: tokens int64 [n], and one Python int >= 1 for each."""
 
     tokens: NDArray[np.int64] = field(repr=False)
     weights: tuple[int, ...] = field(repr=False)
@@ -111,24 +106,6 @@ class Decoder(Protocol):
         """Return the resolved parameters, for the record."""
 
 
-@dataclass(frozen=True)
-class Generated:
-    """One text as tokens.
-
-    Attributes:
-        tokens: all that were drawn, an end token included.
-        ended: True if the last one is an end token.
-    """
-
-    tokens: tuple[int, ...] = field(repr=False)
-    ended: bool
-
-    @property
-    def body(self) -> tuple[int, ...]:
-        """The tokens without the end token."""
-        return self.tokens[:-1] if self.ended else self.tokens
-
-
 def tokens(
     decoder: Decoder, scores: NextScores, max_tokens: int, end: frozenset[int], source: Source
 ) -> Iterator[int]:
@@ -139,15 +116,21 @@ def tokens(
     finite.
 
     Args:
-        decoder: the rule.
         scores: see `NextScores`; a fresh one for each text.
         max_tokens: at least 1; public, never computed from the references.
         end: tokens that end the text; they count as drawn.
-        source: of uniform integers.
 
     Raises:
         ValueError: max_tokens below 1, before anything is scored. NotCertified: see
             `Decoder.weights`.
+
+    >>> from sanitizer.privacy.invisibleink import InvisibleInk
+    >>> from sanitizer.testing import SeededSource
+    >>> def scores(last: int | None) -> Logits:  # row 0, and a row for each of two references
+    ...     return np.array([[0, 1, 2], [0, 2, 2], [1, 1, 2]], dtype=np.float32)
+    >>> decoder = InvisibleInk(clip_norm=0.5, n_references=2)
+    >>> tuple(tokens(decoder, scores, 5, frozenset({0}), SeededSource(3)))
+    (2, 1, 0)
     """
     check_count("max_tokens", max_tokens)
     return _tokens(decoder, scores, max_tokens, end, source)
@@ -162,23 +145,6 @@ def _tokens(
         yield last
         if last in end:
             return
-
-
-def generate(
-    decoder: Decoder, scores: NextScores, max_tokens: int, end: frozenset[int], source: Source
-) -> Generated:
-    """Draw a whole text; arguments, guarantee and errors are those of `tokens`.
-
-    >>> from sanitizer.privacy.invisibleink import InvisibleInk
-    >>> from sanitizer.testing import SeededSource
-    >>> def scores(last: int | None) -> Logits:  # row 0, and a row for each of two references
-    ...     return np.array([[0, 1, 2], [0, 2, 2], [1, 1, 2]], dtype=np.float32)
-    >>> decoder = InvisibleInk(clip_norm=0.5, n_references=2)
-    >>> generate(decoder, scores, max_tokens=5, end=frozenset({0}), source=SeededSource(3)).tokens
-    (2, 1, 0)
-    """
-    drawn = tuple(tokens(decoder, scores, max_tokens, end, source))
-    return Generated(drawn, drawn[-1] in end)
 
 
 def exact_weights(logs: Floats) -> tuple[int, ...]:
@@ -291,10 +257,6 @@ def largest(
 
     Args:
         event: makes the event of a positive parameter; a larger one costs more.
-        epsilon: in nats.
-        delta: in [0, 1).
-        count: how many events, at least 1.
-        high: the largest parameter that is tried.
 
     Returns:
         A parameter up to `high`; 0.0 if none is small enough.
@@ -306,11 +268,18 @@ def largest(
     check_count("count", count)
     if cost(event(high), count, delta) <= epsilon:
         return high
+    return last_holding(lambda middle: cost(event(middle), count, delta) <= epsilon, high)
+
+
+def last_holding(holds: Callable[[float], bool], high: float) -> float:
+    """Return the largest number up to `high` for which a condition holds that ends to hold once.
+
+    Not above it, by bisection to the precision of a float; 0.0 if it holds nowhere.
+    """
     low = 0.0
     for _ in range(60):
         middle = (low + high) / 2
-        fits = cost(event(middle), count, delta) <= epsilon
-        low, high = (middle, high) if fits else (low, middle)
+        low, high = (middle, high) if holds(middle) else (low, middle)
     return low
 
 

@@ -31,11 +31,7 @@ _EXACT = Context(prec=80, rounding=ROUND_FLOOR)
 
 
 def check_epsilon(epsilon: float) -> float:
-    """Return the value as a float.
-
-    Raises:
-        ValueError: if not finite, not positive, or above MAX_EPSILON.
-    """
+    """Return it as a float; raise ValueError if not finite, positive and at most MAX_EPSILON."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)):
         raise ValueError(f"epsilon must be a number, got {epsilon!r}")
     if not (isfinite(epsilon) and 0.0 < epsilon <= MAX_EPSILON):
@@ -49,9 +45,7 @@ def high_level(epsilon: float) -> int:
     """Return floor(2**40 * e**epsilon).
 
     It is computed in 80 digits and rounded down, so that high / LOW never exceeds e**epsilon.
-
-    Raises:
-        ValueError: see `check_epsilon`.
+    Raises ValueError as `check_epsilon`.
     """
     return _high_level(check_epsilon(epsilon))
 
@@ -157,11 +151,7 @@ class Mechanism(Protocol):
         """True if `epsilon` is a theorem about the code that runs."""
 
     def outputs(self, logits: Logits) -> NDArray[np.intp]:
-        """Return the public output set for a context: indices into `logits`, int [n].
-
-        Args:
-            logits: float32 [n_outputs].
-        """
+        """Return the public output set, int [n], for scores of a context, float32 [n_outputs]."""
 
     def weights(
         self,

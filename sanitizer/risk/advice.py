@@ -179,8 +179,6 @@ def advise(
         risk: tolerated success per word, between 0 and 1.
         policy: as for `Sanitizer`; its mechanism is not used.
         epsilons: to choose from, in nats.
-        model: as for `Sanitizer`.
-        progress: show a bar on standard error.
         source: of the samples; replace it in tests only.
 
     Raises:

@@ -202,7 +202,6 @@ def run_attacks(
         texts: like those that will be sent.
         n_trials: draws of each text; repeated sends are attacked for as many sends as there are
             trials.
-        progress: show a bar on standard error.
         source: of the draws; replace it in tests only.
 
     Raises:

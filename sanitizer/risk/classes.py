@@ -144,7 +144,6 @@ def advise_classes(
         risk: tolerated success of the best guess at one thing, between 0 and 1.
         n_linked: 2 if the attacker may know how one drawn thing tells another of its class.
         epsilons: to choose from, in nats.
-        model: as for `Sanitizer`.
 
     Raises:
         ValueError: naming argument and value.

@@ -113,19 +113,17 @@ def evaluate(
 
     Args:
         sanitizer: its budget, ledger and memory are left alone.
-        progress: show a bar on standard error.
         source: of the draws; replace it in tests only.
 
     Raises:
         ValueError: no texts, or all of them were refused.
         ModelError: as `Sanitizer.sanitize`.
 
-    Example:
-        >>> from sanitizer.risk.labelled import LabelledText, LabelledSpan
-        >>> text = LabelledText("Mail anna@example.org", (LabelledSpan(5, 21, "IDENTIFIER"),))
-        >>> found = evaluate(Sanitizer(policy="identifiers"), [text])
-        >>> found.counts["identifiers, whole"], found.counts["other words changed"]
-        ((1, 1), (0, 1))
+    >>> from sanitizer.risk.labelled import LabelledText, LabelledSpan
+    >>> text = LabelledText("Mail anna@example.org", (LabelledSpan(5, 21, "IDENTIFIER"),))
+    >>> found = evaluate(Sanitizer(policy="identifiers"), [text])
+    >>> found.counts["identifiers, whole"], found.counts["other words changed"]
+    ((1, 1), (0, 1))
     """
     kinds = sanitizer.policy.identifiers
     treat(sanitizer, WARMING, source)  # models are loaded at the first use

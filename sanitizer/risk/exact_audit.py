@@ -188,10 +188,8 @@ def position_logits(
 ) -> NDArray[np.float32]:
     """Return the model's scores at one private word of a text, float32 [n_outputs].
 
-    Words that are drawn before it are drawn and released.
-
-    Raises:
-        ValueError: the text has no such word.
+    Words that are drawn before it are drawn and released. Raises ValueError if the text has no such
+    word.
     """
     masked, models = sanitizer.inner.mask(text), sanitizer.inner.models()
     if not 0 <= position < len(masked.words):

@@ -155,14 +155,7 @@ class Vocabulary:
     def _vectors(self) -> tuple[NDArray[np.intp], Logits]:
         """Positions of the words that have a vector, and the vectors."""
         rows = np.array([self._table.row(word) for word in self.words], dtype=np.intp)
-        return np.flatnonzero(rows >= 0), self._unit(rows[rows >= 0])
-
-    def _unit(self, rows: Sequence[int] | NDArray[np.intp]) -> Logits:
-        """Return vectors of length one, float32 [n, n_dimensions]."""
-        chosen = np.asarray(rows, dtype=np.intp)
-        return np.asarray(
-            self._table.vectors[chosen].astype(np.float32) / self._table.norms[chosen, None]
-        )
+        return np.flatnonzero(rows >= 0), self._table.unit(rows[rows >= 0])
 
     def places(self, word: str, n: int) -> NDArray[np.intp]:
         """Return positions of the n words of Y nearest to this one, int [n]; none if no vector."""
@@ -170,7 +163,7 @@ class Vocabulary:
         if row < 0 or not n:
             return np.empty(0, dtype=np.intp)
         places, vectors = self._vectors
-        return places[np.argsort(-(vectors @ self._unit([row])[0]), kind="stable")[:n]]
+        return places[np.argsort(-(vectors @ self._table.unit(row)), kind="stable")[:n]]
 
     def ranks(
         self, original: str, released: Sequence[str], private: Sequence[str]
@@ -181,7 +174,6 @@ class Vocabulary:
         candidates if it is out of reach.
 
         Args:
-            released: the output in each trial.
             private: all private words of the text; those outside Y are candidates too.
         """
         places, vectors = self._vectors
@@ -192,11 +184,11 @@ class Vocabulary:
             others = vectors[places != self.find(original)]
             outside = {word.lower() for word in private if self.find(word) < 0}
             rows = [self._table.row(word) for word in sorted(outside - {original.lower()})]
-            others = np.concatenate([others, self._unit([row for row in rows if row >= 0])])
+            others = np.concatenate([others, self._table.unit([row for row in rows if row >= 0])])
             for begin in range(0, len(measured), CHUNK):
                 chunk = measured[begin : begin + CHUNK]
-                near = self._unit([self._table.row(word) for word in chunk])
-                distance = near @ self._unit([own])[0]
+                near = self._table.unit([self._table.row(word) for word in chunk])
+                distance = near @ self._table.unit(own)
                 closer = (near @ others.T > distance[:, None]).sum(axis=1)
                 ranks |= dict(zip(chunk, closer.tolist(), strict=True))
         ranks[original.lower()] = 0

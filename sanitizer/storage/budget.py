@@ -6,7 +6,6 @@ import math
 import threading
 from collections import defaultdict
 from fractions import Fraction
-from types import TracebackType
 from typing import Self
 
 from sanitizer.errors import BudgetExceeded, NotCertified
@@ -84,12 +83,7 @@ class _LocalCharge:
 
 
 class LedgerBudget:
-    """Scopes of a ledger that are charged together.
-
-    Args:
-        ledger: an open ledger.
-        scopes: at least one; `spent` is that of the first.
-    """
+    """One or more scopes of a ledger, charged together; `spent` is that of the first."""
 
     limited = True
 
@@ -166,9 +160,7 @@ class Charges:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, of: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         for text in list(self._open) if error is not None else ():
             self.settle(text, self._drawn)
 

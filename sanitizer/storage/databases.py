@@ -63,11 +63,22 @@ class Executor(Protocol):
         """Run a statement for each tuple of values."""
 
 
+class Closing:
+    """What is closed at the end of a `with` block."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 class SQLite:
     """An open file. Safe for threads, one transaction at a time; unusable after a fork.
 
     Args:
-        path: of an existing file.
         noun: what the file is called in messages.
         error: raised for whatever goes wrong with it.
     """
@@ -191,7 +202,6 @@ def make_file(path: Path, statements: Statements) -> None:
     try:
         os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with closing(sqlite3.connect(unfinished, isolation_level=None)) as db:
-            db.execute("PRAGMA journal_mode = WAL")
             for statement, values in statements:
                 db.execute(statement, values)
         # A link, unlike a rename, never replaces what another process has put there.
@@ -204,11 +214,7 @@ def make_file(path: Path, statements: Statements) -> None:
 
 @dataclass
 class Transaction:
-    """Statements of one thread on one connection, all of them or none.
-
-    Attributes:
-        seconds: how long a statement may take.
-    """
+    """Statements of one thread on one connection, all of them or none."""
 
     _database: Database
     _error: type[SanitizerError]

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from sanitizer.errors import BudgetExceeded, LedgerError
 from sanitizer.randomness import secret_key
+from sanitizer.storage.databases import Closing
 from sanitizer.storage.postgres_store import PATIENCE, PostgresStore
 from sanitizer.storage.sealing import Keys, hmac_of
 from sanitizer.storage.store import LATEST, LEDGER, MemoryStore, Rows, SqliteStore, mark
@@ -211,7 +212,7 @@ class _Charge(NamedTuple):
 AnyRow = TypeVar("AnyRow", Account, _Charge)
 
 
-class Budgets:
+class Budgets(Closing):
     """Budgets of many scopes in a store; what all ledgers are."""
 
     def __init__(
@@ -349,12 +350,6 @@ class Budgets:
     def close(self) -> None:
         """Close the store; open reservations stay charged."""
         self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _all(self, rows: Rows, **which: object) -> tuple[list[Account], list[_Charge]]:
         """Return all accounts, and the charges whose columns have some values, verified."""
@@ -591,7 +586,6 @@ class PostgresLedger(Budgets):
     Not protected: from whoever may write to the database, who can put older rows back.
 
     Args:
-        store: an open store.
         clock: seconds since 1970 (UTC); default the database's, which all replicas share. Set back,
             it opens no other day.
 
@@ -604,11 +598,7 @@ class PostgresLedger(Budgets):
         self._database = store
 
     def check(self) -> None:
-        """Verify every row, and that each account holds the sum of its charges.
-
-        Raises:
-            LedgerError: a row was changed, or the sums differ.
-        """
+        """Verify every row, and that accounts hold the sums of their charges; raise LedgerError."""
         with self._database.write(LedgerError, seconds=PATIENCE) as rows:
             rows.rows("LOCK TABLE account IN SHARE MODE")  # no grant may come between the two reads
             accounts, charges = self._all(rows)

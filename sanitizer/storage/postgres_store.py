@@ -16,20 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.storage.databases import CONNECTIONS, SECONDS, Database, Statements
-from sanitizer.storage.sealing import (
-    SALT_BYTES,
-    Keys,
-    derived_keys,
-    dumped,
-    hmac_of,
-    key_bytes,
-    new_cost,
-)
+from sanitizer.storage import sealing
+from sanitizer.storage.databases import CONNECTIONS, SECONDS, Closing, Database, Statements
+from sanitizer.storage.sealing import SALT_BYTES, Keys, derived_keys, dumped, hmac_of, key_bytes
 from sanitizer.storage.store import POSTGRES, TABLES, Rows, insert, schema, seconds_of
 
 VERSION = 1
@@ -110,7 +103,7 @@ class Ring:
         return cls(bytes.fromhex(secret), bytes.fromhex(macs), keys, current)
 
 
-class PostgresStore:
+class PostgresStore(Closing):
     """An open store on PostgreSQL, for one or more vaults and ledgers. Serves many threads.
 
     Rows are sealed under keys that are stored in the database themselves, sealed under what scrypt
@@ -123,9 +116,6 @@ class PostgresStore:
         create: make the tables if there are none; False makes that an error.
         seconds: how long a statement waits for the database.
         connections: most connections of this process.
-
-    Attributes:
-        secret: key of the message hashes, 32 bytes.
 
     Raises:
         ValueError: a short key.
@@ -203,11 +193,7 @@ class PostgresStore:
                 self._thread.about = None
 
     def now(self, rows: Rows, clock: Callable[[], float] | None) -> int:
-        """Return the time in seconds, never before the latest day that was seen.
-
-        Args:
-            clock: None: that of the database.
-        """
+        """Return the time in seconds (None: by the database), never before the latest day seen."""
         row = rows.row(
             "SELECT day, mac, extract(epoch FROM clock_timestamp())::float8 AS now FROM meta"
         )
@@ -279,12 +265,6 @@ class PostgresStore:
     def close(self) -> None:
         self.database.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return "PostgresStore()"
 
@@ -331,7 +311,7 @@ class PostgresStore:
         """Return the row that lets a key open the store."""
         slot, salt = secret_key()[:SALT_BYTES], secret_key()[:SALT_BYTES]
         sealed = derived_keys(self.where, key, salt).seal(ring.encoded(), "ring", slot)
-        return (slot, salt, new_cost(), *sealed)
+        return (slot, salt, sealing.SCRYPT_N, *sealed)
 
     def _slot(self, key: bytes) -> tuple[bytes, Ring]:
         """Return the slot that a key opens, and what is in it. Raises VaultError."""

@@ -29,6 +29,8 @@ MIN_BLOCK = 128
 """Smallest padded content in bytes: most identifiers fit, so that their sizes tell nothing."""
 SCRYPT_N = 2**15
 """Cost of deriving keys from a secret: 32 MiB and a tenth of a second for each guess."""
+KEY_VARIABLE = "SANITIZER_VAULT_KEY"
+"""Environment variable that holds the key where none is given."""
 COMMAND_SECONDS = 30.0
 """How long a command that prints a key may run."""
 
@@ -46,7 +48,6 @@ class Keys:
     Args:
         where: what the rows belong to, for errors.
         derived: 64 secret bytes: the key of the encryption, then that of the HMAC.
-        error: raised by `open`.
     """
 
     def __init__(
@@ -82,22 +83,16 @@ class Keys:
         return hmac_of(self._mac_key, *fields)
 
 
-def new_cost() -> int:
-    """Return scrypt's N of stores that are made now."""
-    return SCRYPT_N
-
-
 def derived_keys(where: object, key: bytes, salt: bytes, cost: int | None = None) -> Keys:
-    """Return the keys that scrypt derives from a secret and a stored salt.
-
-    Args:
-        cost: scrypt's N; None: that of new stores.
-    """
+    """Return what scrypt derives from a secret and a salt; its cost N is by default the new one."""
     return Keys(where, Scrypt(salt=salt, length=64, n=cost or SCRYPT_N, r=8, p=1).derive(key))
 
 
-def key_bytes(key: bytes | str) -> bytes:
-    """Return a secret as bytes. Raises ValueError: shorter than 16 characters."""
+def key_bytes(key: bytes | str | None) -> bytes:
+    """Return a secret as bytes; raise ValueError if there is none, or it is shorter than 16."""
+    key = os.environ.get(KEY_VARIABLE) if key is None else key
+    if key is None:
+        raise ValueError(f"key must be given, or set in the environment variable {KEY_VARIABLE}")
     if len(key) < MIN_KEY_LENGTH:
         raise ValueError(f"key must have at least {MIN_KEY_LENGTH} characters, got {len(key)}")
     return key.encode("utf-8", "surrogatepass") if isinstance(key, str) else bytes(key)
@@ -171,11 +166,7 @@ def encoded(result: SanitizedText) -> bytes:
 
 
 def decoded(plain: bytes, where: object) -> SanitizedText:
-    """Restore a result from what `encoded` returned.
-
-    Raises:
-        VaultError: a version of this package with other fields wrote it.
-    """
+    """Restore what `encoded` returned; raise VaultError if a version with other fields wrote it."""
     text, replacements, record = json.loads(plain)
     record = {k: tuple(v) if isinstance(v, list) else v for k, v in record.items()}
     try:

@@ -53,7 +53,6 @@ class Table:
     """One table, as both databases take it but for the words in braces.
 
     Attributes:
-        columns: their definitions.
         key: the column that rows are found by.
         tagged: what is part of the HMAC that goes into a sum; the first names the bucket.
         index: more that is made for it.
@@ -267,7 +266,6 @@ class Kind:
 
     Attributes:
         noun: what it is called in messages.
-        error: raised for everything that goes wrong with it.
         application: SQLite's application id.
         tables: names of its tables.
     """
@@ -292,7 +290,6 @@ class Head:
     """State of a whole file.
 
     Attributes:
-        secret: key of the message hashes.
         counter: durable changes so far.
         seen: the latest time that any clock gave, in seconds.
         floor: numbers up to it may be in use by conversations that were forgotten.
@@ -437,7 +434,6 @@ class SqliteStore(SQLite):
         shared: whether other machines use it too. Then limits are those of a conversation, and a
             charge with a key is joined by whoever tries again.
         patience: seconds that a thread waits for another.
-        secret: key of the message hashes, 32 bytes.
         mac, seal, open: of the file's keys.
     """
 
@@ -466,6 +462,7 @@ class SqliteStore(SQLite):
         head = made.seal(Head().encoded(), "head", kind.noun, VERSION)
         first = (salt, made.mac("key check"), *head)
         statements = [
+            "PRAGMA journal_mode = WAL",
             f"PRAGMA application_id = {kind.application}",
             f"PRAGMA user_version = {VERSION}",
             *kind.schema(),

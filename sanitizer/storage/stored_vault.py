@@ -8,7 +8,6 @@ cache in this process.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,19 +15,18 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
+from sanitizer.storage.databases import Closing
 from sanitizer.storage.postgres_store import PostgresRows, PostgresStore
 from sanitizer.storage.sealing import decoded, derived_keys, dumped, encoded, key_bytes
 from sanitizer.storage.store import VAULT, Rows, SqliteStore
 from sanitizer.storage.table import Cache, Entries, Row
 from sanitizer.storage.vault import MAX_ENTRIES, MAX_MESSAGES, Vault, check_settings, tag_of
 
-KEY_VARIABLE = "SANITIZER_VAULT_KEY"
-"""Environment variable that holds the key where none is given."""
 LOCKS = 256
 """Locks of this process; conversations that share one wait for each other."""
 
@@ -77,7 +75,6 @@ class StoredVault(Vault):
     """What the vaults of all stores share.
 
     Args:
-        store: an open store.
         about: digest of policy and model, stored beside what is assigned.
         max_messages, max_entries, numbers: as of the vaults.
     """
@@ -331,7 +328,7 @@ class StoredVault(Vault):
             self._cache.keep(conversation_id, state, state.n)
 
 
-class FileVault(StoredVault):
+class FileVault(StoredVault, Closing):
     """Vault in an encrypted file; for the processes of one machine.
 
     Many threads and processes may use one file at once; each process opens its own, after a fork
@@ -390,11 +387,6 @@ class FileVault(StoredVault):
     ) -> None:
         check_settings(max_messages, max_entries, numbers)
         place = Path(path).absolute()
-        key = os.environ.get(KEY_VARIABLE) if key is None else key
-        if key is None:
-            raise ValueError(
-                f"key must be given, or set in the environment variable {KEY_VARIABLE}"
-            )
         keys = partial(derived_keys, place, key_bytes(key))
         if create and not place.exists():
             SqliteStore.create(place, VAULT, keys)
@@ -422,12 +414,6 @@ class FileVault(StoredVault):
         with self._lock:
             self._cache.clear()
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _changing(self) -> AbstractContextManager[Rows]:
         return self._file.write(VaultError)
@@ -457,7 +443,6 @@ class PostgresVault(StoredVault):
     vacuumed, and in its backups.
 
     Args:
-        store: an open store.
         about: digest of policy and model, stored beside what is assigned and charged; not part of
             any key.
         max_messages: released messages kept of one conversation, at least 1; its oldest are

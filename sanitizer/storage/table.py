@@ -183,11 +183,7 @@ def name_marks(word: str) -> set[str]:
 
 @dataclass
 class Thing:
-    """A thing of one conversation.
-
-    Attributes:
-        kind: its class. value: released value of its first form. n_forms: how many it has.
-    """
+    """A thing of one conversation: its class, the value of its first form, and how many it has."""
 
     kind: str
     value: str
@@ -211,7 +207,6 @@ class Entries:
         parts: word of a person's name -> the key of the only person with it, None if several have.
         left: key -> class of the things that left as they are; "AGE" for an age.
         decided: key of a message -> what an answer to it asked for, RELEASED or REFUSED.
-        is_late: marked so.
         tag: number before those of placeholders that no other conversation has; 0 for none.
         floor: numbers up to it may be in use by conversations that were forgotten.
         used: released value -> original of what this edit found and assigned.

@@ -171,7 +171,9 @@ class MemoryVault(Vault):
     @contextmanager
     def edit(self, conversation: str) -> Iterator[Entries]:
         with self._lock:
-            entries = self._conversations.get(conversation) or self._empty(conversation)
+            entries = self._conversations.get(conversation) or Entries(
+                tag=tag_of(self.secret, conversation) if self._apart else 0
+            )
             if conversation in self._conversations:
                 self._conversations.move_to_end(conversation)
             n_before = len(entries.rows)
@@ -209,9 +211,6 @@ class MemoryVault(Vault):
         gone = self._conversations.pop(conversation)
         self._n_entries -= len(gone.rows)
         self._floor = self._floor if final else max(self._floor, gone.floor_without())
-
-    def _empty(self, conversation: str) -> Entries:
-        return Entries(tag=tag_of(self.secret, conversation) if self._apart else 0)
 
     def __repr__(self) -> str:
         return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"

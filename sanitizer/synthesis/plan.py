@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 from string import Formatter
 from typing import Any, Protocol, TypedDict
@@ -21,6 +21,7 @@ from sanitizer.privacy.invisibleink import InvisibleInk, solve_clip_norm
 from sanitizer.privacy.next_token import cost
 from sanitizer.privacy.weights import VARIANTS, check_count, check_number, check_one_of
 from sanitizer.randomness import SYSTEM_RANDOM, Source
+from sanitizer.results import finite
 from sanitizer.storage.ledger import Ledger, Scope
 
 UNIT = "one reference document"
@@ -65,10 +66,8 @@ class SynthesisRecord:
         n_references: how many were read for this text, or set of outputs.
         max_tokens: of one text, paid for in full.
         n_charged: tokens that one unit pays for, of all texts that read it.
-        n_tokens: how many were drawn.
         fell_back: True if epsilon was too small, so that no reference was read.
         note: says so; None otherwise.
-        model_sha256: hash of the model's manifest.
     """
 
     method: str
@@ -94,10 +93,7 @@ class SynthesisRecord:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; a bound that is not finite becomes None."""
-        return {
-            k: None if isinstance(v, float) and not isfinite(v) else v
-            for k, v in asdict(self).items()
-        }
+        return finite(asdict(self))
 
 
 class SynthesizedText(str):
@@ -408,8 +404,6 @@ class Plan:
     """A decoder and its price.
 
     Attributes:
-        setting: what it was planned for.
-        decoder: draws the tokens.
         epsilon: of one unit; inf if no bound is known.
         claimed: as the paper counts; None if it says nothing.
         public_only: True if no reference is read.
@@ -434,7 +428,6 @@ class Plan:
         Args:
             rule: which text reads which references, in words.
             extra: settings besides the decoder's.
-            n_tokens: how many were drawn.
         """
         setting, options = self.setting, self.setting.options
         return SynthesisRecord(
@@ -450,8 +443,7 @@ class Plan:
             claimed_epsilon=self.claimed,
             certified=self.decoder.reason is None,
             reason=self.decoder.reason,
-            # The bound, or if there is none the claim.
-            charged=self.epsilon if self.epsilon < inf else self.claimed or 0.0,
+            charged=self.charged,
             n_references=0 if self.public_only else setting.n_pool,
             max_tokens=options.max_tokens,
             n_charged=0 if self.public_only else setting.n_charged,

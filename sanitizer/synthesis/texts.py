@@ -85,7 +85,6 @@ def synthesize(
         model: folder, or a loaded model; default the packaged one, whose weights are fetched.
         ledger: charged before the text is drawn; the charge stays if an error follows.
         scopes: of the ledger; all of them are charged.
-        progress: show a bar on standard error.
         on_token: called with 1 after each token.
         source: of randomness; replace it in tests only.
 
@@ -123,7 +122,6 @@ def synthesize_batch(
     left over are not read.
 
     Args:
-        references: as for `synthesize`.
         query: as for `synthesize`; the same for all texts.
         n_texts: at most as many as there are references.
         options: as for `synthesize`. `batch_size` is by default also at most the number of
@@ -133,10 +131,9 @@ def synthesize_batch(
         ValueError: also if there are fewer than `n_texts` references.
         TypeError, ModelError, NotCertified, BudgetExceeded, LedgerError: as `synthesize`.
 
-    Example:
-        >>> synthesize_batch(["Tea at four.", "Call Ann."], "Write a note.", n_texts=3)
-        Traceback (most recent call last):
-        ValueError: references must be at least one for each of 3 texts, got 2
+    >>> synthesize_batch(["Tea at four.", "Call Ann."], "Write a note.", n_texts=3)
+    Traceback (most recent call last):
+    ValueError: references must be at least one for each of 3 texts, got 2
     """
     return _texts(references, query, n_texts, SynthesisOptions.of("synthesize_batch", options))
 

@@ -108,7 +108,6 @@ class RowScores:
     Attributes:
         hidden: float32 [n_rows, width], what the model makes of each row's end.
         public: float32 [n_vocabulary], scores of the public row.
-        n_rows: how many rows there are.
     """
 
     def __init__(self, model: OnnxCausalLM, hidden: NDArray[np.float32], public: Logits) -> None:
@@ -132,7 +131,6 @@ class _Text:
     Args:
         prompts: the public one first; only that one for a text that reads no reference.
         n_references: how many rows follow the public one; copies of it if only that one is given.
-        beginning: see `read_rows`.
     """
 
     def __init__(
@@ -215,12 +213,7 @@ def drawn_without_replacement(n: int, k: int, source: Source) -> Sequence[int]:
 
 @dataclass(frozen=True)
 class Task:
-    """One text to write.
-
-    Attributes:
-        query: as for `synthesize`.
-        reads: positions of the references that it reads.
-    """
+    """One text to write, and the positions of the references that it reads."""
 
     query: Reference
     reads: range

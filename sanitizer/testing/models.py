@@ -27,9 +27,6 @@ class SeededSource:
     >>> source = SeededSource(1)
     >>> [source.randbelow(10) for _ in range(5)]
     [2, 9, 1, 4, 1]
-
-    Args:
-        seed: equal seeds give equal draws.
     """
 
     def __init__(self, seed: int) -> None:
@@ -38,10 +35,6 @@ class SeededSource:
     def randbelow(self, n: int, /) -> int:
         """Draw a pseudo-random integer in [0, n)."""
         return self._random.randrange(n)
-
-
-TOY_VOCABULARY_SIZE = 12
-"""Number of words in the toy vocabularies of the tests."""
 
 
 class ToyBackbone:
@@ -155,7 +148,6 @@ class ToyCausalLM:
     Args:
         scores: the tokens read so far -> float32 [n_vocabulary], scores of the next one.
         folder: model folder with the tokenizer; default the packaged one.
-        max_length: largest number of tokens in a row.
     """
 
     def __init__(

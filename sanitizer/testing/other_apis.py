@@ -24,8 +24,6 @@ def answer(
 
     Args:
         endpoint: name of one of their endpoints.
-        document: body of the request.
-        text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """
@@ -115,12 +113,7 @@ def message(blocks: list[Json]) -> Json:
 
 
 def message_events(blocks: list[Json], size: int = 3) -> Iterator[bytes]:
-    """Yield the events of a message that is streamed.
-
-    Args:
-        blocks: its content.
-        size: characters of one delta.
-    """
+    """Yield the events of a message that is streamed."""
     whole = message(blocks)
     yield message_event("message_start", message={**whole, "content": [], "stop_reason": None})
     yield message_event("ping")

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -40,9 +39,6 @@ class Answer:
     Attributes:
         body: bytes are sent with their length; pieces are sent as they come, chunked. Pieces may
             wait for something before they come; if they raise, the connection is cut there.
-        status: HTTP status.
-        content_type: as sent.
-        headers: other headers, as sent.
     """
 
     body: bytes | Iterable[bytes] = b"{}"
@@ -103,8 +99,6 @@ def answer(
     Args:
         endpoint: "chat/completions", "responses", "completions", "embeddings", or one of
             Anthropic's, Gemini's or Ollama's (`other_apis`).
-        document: body of the request.
-        text: what is said.
         tool: name of a function to call instead, with arguments {"text": text}.
         size: characters of one delta.
     """
@@ -175,10 +169,7 @@ class Received:
     ('embeddings', 'value', 'Hello')
 
     Attributes:
-        method: of the request line.
-        target: path and query of the request line.
-        headers: as sent, in order.
-        body: without transfer coding.
+        target: path and query. headers: as sent, in order. body: without transfer coding.
     """
 
     method: str
@@ -218,12 +209,7 @@ def echo(received: Received) -> Answer:
 
 
 def says(text: str, size: int = 3) -> Responder:
-    """Return a responder that says this text.
-
-    Args:
-        text: what it says.
-        size: characters of one delta.
-    """
+    """Return a responder that says this text, in deltas of `size` characters."""
     return lambda received: answer(received.endpoint, received.json, text, size=size)
 
 
@@ -323,18 +309,8 @@ class RecordingServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _connected(self) -> bytearray:
-        stream = bytearray()
-        self._streams.append(stream)
-        return stream
 
     def _answer(self, received: Received) -> Answer:
         self.requests.append(received)
@@ -378,7 +354,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.rfile = io.BufferedReader(_Tap(self.connection, self.server.recorder._connected()))
+        stream = bytearray()
+        self.server.recorder._streams.append(stream)
+        self.rfile = io.BufferedReader(_Tap(self.connection, stream))
 
     def finish(self) -> None:
         super().finish()

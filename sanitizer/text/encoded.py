@@ -14,8 +14,10 @@ import quopri
 import re
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from sanitizer.identifiers.checks import entropy
@@ -44,9 +46,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ufffd]")
 def encoded(text: str) -> Iterator[tuple[int, int, str | None]]:
     """Yield (start, end, what it says) of what is encoded; None if that cannot be read.
 
-    Example:
-        >>> [said for *_, said in encoded("see QW5uYSBMdW5kLCBIYW1idXJn and %41nna%20Lund")]
-        ['Anna Lund, Hamburg', 'Anna Lund']
+    >>> [said for *_, said in encoded("see QW5uYSBMdW5kLCBIYW1idXJn and %41nna%20Lund")]
+    ['Anna Lund, Hamburg', 'Anna Lund']
     """
     for block in _BLOCK.finditer(text):
         token = "".join(block.group().split())
@@ -95,10 +96,10 @@ def _bytes(token: str) -> tuple[bytes | None, bool]:
 def _said(raw: bytes) -> str | None:
     """Return the text that bytes are, decompressed if they can be."""
     for _ in range(3):
-        plain = next((p for kind in _PACKED if (p := kind(raw)) is not None), None)
-        if plain is None:
-            break
-        raw = plain
+        unpack = next((make for start, make in _PACKED.items() if raw.startswith(start)), None)
+        if unpack is not None:
+            with suppress(zlib.error, OSError, ValueError, lzma.LZMAError):
+                raw = unpack().decompress(raw, MOST_BYTES)
     return _text(raw)
 
 
@@ -112,25 +113,10 @@ def _text(raw: bytes) -> str | None:
     return None
 
 
-def _gzip(raw: bytes) -> bytes | None:
-    if raw[:2] != b"\x1f\x8b" and raw[:1] != b"\x78":
-        return None
-    with suppress(zlib.error):
-        return zlib.decompressobj(47).decompress(raw, MOST_BYTES)
-    return None
-
-
-def _bzip2(raw: bytes) -> bytes | None:
-    with suppress(OSError, ValueError):
-        return bz2.BZ2Decompressor().decompress(raw, MOST_BYTES) if raw[:3] == b"BZh" else None
-    return None
-
-
-def _xz(raw: bytes) -> bytes | None:
-    with suppress(lzma.LZMAError):
-        is_xz = raw[:5] == b"\xfd7zXZ"
-        return lzma.LZMADecompressor().decompress(raw, MOST_BYTES) if is_xz else None
-    return None
-
-
-_PACKED = (_gzip, _bzip2, _xz)
+_PACKED: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": partial(zlib.decompressobj, 47),  # the header of gzip or zlib
+    b"\x78": partial(zlib.decompressobj, 47),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ": lzma.LZMADecompressor,
+}
+"""What compressed bytes begin with -> what unpacks them."""

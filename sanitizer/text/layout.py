@@ -45,10 +45,9 @@ def margins(text: str) -> list[tuple[int, int]]:
     Numbers of lines go up from line to line; before a tab, as in `cat -n`, they are aligned or
     count from 1. Rows of a diff are as many as the head of their hunk says.
 
-    Example:
-        >>> diff = "@@ -1 +1 @@\\n-x\\n+y"
-        >>> [diff[start:end] for start, end in margins(diff)]
-        ['@@ -1 +1 @@', '-', '+']
+    >>> diff = "@@ -1 +1 @@\\n-x\\n+y"
+    >>> [diff[start:end] for start, end in margins(diff)]
+    ['@@ -1 +1 @@', '-', '+']
     """
     found: list[tuple[int, int]] = []
     block: list[re.Match[str]] = []
@@ -140,9 +139,8 @@ class Layout:
     def of(cls, text: str) -> Layout:
         """Return the layout of a text.
 
-        Example:
-            >>> [layer.text for layer in Layout.of('{"out": "1: a\\\\n2: b"}').layers]
-            ['{"out": ""}', 'a\\nb']
+        >>> [layer.text for layer in Layout.of('{"out": "1: a\\\\n2: b"}').layers]
+        ['{"out": ""}', 'a\\nb']
         """
         strings = [m.span("body") for m in _WRAPPED.finditer(text)]
         strings += [

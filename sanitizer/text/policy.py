@@ -86,11 +86,7 @@ _NAMES = ("will", "don", "ma", "may")
 
 @cache
 def word_list(name: str, folder: str = "words") -> tuple[str, ...]:
-    """Return the entries of a packaged word list, its hash checked; # begins a comment.
-
-    Raises:
-        ModelError: the list is missing or damaged.
-    """
+    """Return the entries of a packaged list, without # comments; raise ModelError if damaged."""
     path = model_folder(folder)
     Manifest.read(path).verify([name])
     lines = (
@@ -107,10 +103,9 @@ class WordSet:
         exact, prefixes: in lower case.
         phrases: entries of several words, as written; no word is "in" the set for them.
 
-    Example:
-        >>> words = WordSet.of(["Acme", "cancer*"])
-        >>> "ACME" in words, "cancerous" in words, "Acmes" in words
-        (True, True, False)
+    >>> words = WordSet.of(["Acme", "cancer*"])
+    >>> "ACME" in words, "cancerous" in words, "Acmes" in words
+    (True, True, False)
     """
 
     exact: frozenset[str] = frozenset()
@@ -183,7 +178,6 @@ class Policy:
     country.
 
     Attributes:
-        name: name of the policy, for the record.
         public: lower-case words released as they are, and phrases of several words, as written.
         sensitive: words that are never public, whatever `public` says. Its phrases go to the vault.
         values: known words and phrases that go to the vault wherever they occur, without case.
@@ -221,10 +215,9 @@ class Policy:
         roles: role of a speaker -> "public", "identifiers", "names" (with people and firms) or
             "treated"; a role that is missing is treated.
 
-    Example:
-        >>> policy = Policy.preset("strict")
-        >>> policy.is_public("the", opens_sentence=False), policy.is_public("Will", False)
-        (True, False)
+    >>> policy = Policy.preset("strict")
+    >>> policy.is_public("the", opens_sentence=False), policy.is_public("Will", False)
+    (True, False)
     """
 
     name: str
@@ -319,9 +312,8 @@ class Policy:
             TypeError: nothing of these.
             PolicyError: an unusable file or mapping.
 
-        Example:
-            >>> Policy.load("strict").numbers
-            'random'
+        >>> Policy.load("strict").numbers
+        'random'
         """
         if isinstance(policy, Policy):
             return policy
@@ -338,11 +330,7 @@ class Policy:
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Policy:
-        """Read a policy file (format: docs/policy.md).
-
-        Raises:
-            PolicyError: naming file, line and key.
-        """
+        """Read a policy file (docs/policy.md); raise PolicyError, naming file, line and key."""
         from sanitizer.text.policy_file import PolicyFile
 
         return PolicyFile.read(Path(path)).policy()
@@ -354,9 +342,8 @@ class Policy:
         Raises:
             PolicyError: naming the key.
 
-        Example:
-            >>> Policy.from_dict({"base": "strict", "mechanism": {"epsilon": 2}}).mechanism.epsilon
-            2
+        >>> Policy.from_dict({"base": "strict", "mechanism": {"epsilon": 2}}).mechanism.epsilon
+        2
         """
         from sanitizer.text.policy_file import PolicyFile
 
@@ -457,9 +444,8 @@ class Policy:
     def find_identifiers(self, text: str) -> list[Identifier]:
         """Return the identifiers of a text that go to the vault, ascending, apart from each other.
 
-        Example:
-            >>> [each.kind for each in Policy.preset("balanced").find_identifiers("Mail a@x.org")]
-            ['EMAIL']
+        >>> [each.kind for each in Policy.preset("balanced").find_identifiers("Mail a@x.org")]
+        ['EMAIL']
         """
         return find(text, self.identifiers, self.registry)
 
@@ -550,11 +536,7 @@ class Policy:
     def _matches(
         self, table: str, patterns: Sequence[re.Pattern[str]], text: str, whole: bool
     ) -> bool:
-        """Return True if a pattern matches a text.
-
-        Raises:
-            PolicyError: a pattern took longer than PATTERN_SECONDS, so what it says is not known.
-        """
+        """Return True if a pattern matches; raise PolicyError after PATTERN_SECONDS."""
         for number, pattern in enumerate(patterns, 1):
             bounded = timed(pattern)
             find = bounded.fullmatch if whole else bounded.search

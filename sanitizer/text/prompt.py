@@ -28,7 +28,6 @@ class DeclaredText:
     """A text of which the caller declares parts public. `Prompt.fill` makes it.
 
     Attributes:
-        text: all of it.
         declared: offsets of the stretches that are public, ascending, apart from each other.
         keep: phrases that are public wherever they occur as whole words, written like this.
     """
@@ -50,9 +49,8 @@ class DeclaredText:
             TypeError: another type, or one string instead of a list of phrases.
             ValueError: a phrase without a word.
 
-        Example:
-            >>> DeclaredText.of("Ask Jira", keep=["Jira"]).declared
-            ()
+        >>> DeclaredText.of("Ask Jira", keep=["Jira"]).declared
+        ()
         """
         phrases = _checked(keep)
         if isinstance(text, DeclaredText):
@@ -93,12 +91,11 @@ class Prompt:
         ValueError: a field without a name, with another format than "public", or both private and
             public.
 
-    Example:
-        >>> from sanitizer import Sanitizer
-        >>> prompt = Prompt("Tell {team:public} to answer {sender}.")
-        >>> filled = prompt.fill(team="Jane's team", sender="anna@example.org")
-        >>> Sanitizer(policy="identifiers").sanitize(filled).text
-        "Tell Jane's team to answer <EMAIL_1>."
+    >>> from sanitizer import Sanitizer
+    >>> prompt = Prompt("Tell {team:public} to answer {sender}.")
+    >>> filled = prompt.fill(team="Jane's team", sender="anna@example.org")
+    >>> Sanitizer(policy="identifiers").sanitize(filled).text
+    "Tell Jane's team to answer <EMAIL_1>."
     """
 
     def __init__(self, template: str) -> None:
@@ -122,12 +119,11 @@ class Prompt:
         Raises:
             TypeError: a field without a value, a value without a field, or a value of another type.
 
-        Example:
-            >>> filled = Prompt("Translate to {language:public}: {letter}").fill(
-            ...     language="German", letter="Dear Anna, ..."
-            ... )
-            >>> filled.text, filled.declared
-            ('Translate to German: Dear Anna, ...', ((0, 21),))
+        >>> filled = Prompt("Translate to {language:public}: {letter}").fill(
+        ...     language="German", letter="Dear Anna, ..."
+        ... )
+        >>> filled.text, filled.declared
+        ('Translate to German: Dear Anna, ...', ((0, 21),))
         """
         missing = [name for name in self.fields if name not in values]
         if missing or len(values) != len(self.fields):
@@ -198,9 +194,8 @@ def _joined(parts: Iterable[tuple[str | DeclaredText, bool]]) -> DeclaredText:
 def merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the union of spans, ascending and apart from each other.
 
-    Example:
-        >>> merged([(4, 6), (0, 2), (1, 4), (7, 7)])
-        ((0, 6),)
+    >>> merged([(4, 6), (0, 2), (1, 4), (7, 7)])
+    ((0, 6),)
     """
     found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -242,9 +237,8 @@ class Phrases:
         private: find too much rather than too little: compare without case, and also parts of
             numbers ("4" in "4.5"). Otherwise "'s" and the like after a phrase are taken in.
 
-    Example:
-        >>> Phrases(["step 4", "Jira"]).spans("Jira's step 4 is no step 40, jira")
-        ((0, 6), (7, 13))
+    >>> Phrases(["step 4", "Jira"]).spans("Jira's step 4 is no step 40, jira")
+    ((0, 6), (7, 13))
     """
 
     def __init__(self, phrases: Iterable[str], private: bool = False) -> None:

@@ -332,9 +332,8 @@ def _within(text: str, start: int, end: int) -> list[Region]:
 def pieces(text: str) -> tuple[Piece, ...]:
     """Return the pieces of all code in a text, ascending; prose is not covered.
 
-    Example:
-        >>> [(p.start, p.end, p.role) for p in pieces('Convert {"age": 41} to YAML')]
-        [(10, 13, 'name'), (16, 18, 'number')]
+    >>> [(p.start, p.end, p.role) for p in pieces('Convert {"age": 41} to YAML')]
+    [(10, 13, 'name'), (16, 18, 'number')]
     """
     regions: list[Region] = []
     for start, end, language in _fences(text):
@@ -354,9 +353,8 @@ def form_for(kind: str, number: int, piece: Piece | None) -> str:
 
     A number of JSON or TOML is replaced as a whole piece, with its sign.
 
-    Example:
-        >>> form_for("PERSON", 1, None), form_for("SUM", 2, Piece(0, 2, "number", "json"))
-        ('<PERSON_1>', '"<SUM_2>"')
+    >>> form_for("PERSON", 1, None), form_for("SUM", 2, Piece(0, 2, "number", "json"))
+    ('<PERSON_1>', '"<SUM_2>"')
     """
     bare = f"{kind}_{number}"
     if piece is None or piece.language in ("yaml", "csv"):
@@ -371,9 +369,8 @@ def form_for(kind: str, number: int, piece: Piece | None) -> str:
 def is_code_word(word: str, piece: Piece) -> bool:
     """Return True if a word is a part of the language or of a well-known library.
 
-    Example:
-        >>> is_code_word("SELECT", Piece(0, 6, "keyword", "sql"))
-        True
+    >>> is_code_word("SELECT", Piece(0, 6, "keyword", "sql"))
+    True
     """
     language = piece.language
     if language == "html":

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
+from sanitizer.identifiers import rows
 from sanitizer.randomness import Source
-
-_Span = TypeVar("_Span", bound=tuple[Any, ...])
 
 
 class PublicRule(Protocol):
@@ -167,9 +165,8 @@ def _ranges(codes: Iterable[int]) -> str:
 def word_spans(text: str) -> list[tuple[int, int]]:
     """Return the character spans of all words, in order.
 
-    Example:
-        >>> word_spans("Anna's cat, 3.")
-        [(0, 6), (7, 10), (12, 13)]
+    >>> word_spans("Anna's cat, 3.")
+    [(0, 6), (7, 10), (12, 13)]
     """
     return [match.span() for match in _words_of(text).finditer(text)]
 
@@ -186,9 +183,8 @@ def _words_of(text: str) -> re.Pattern[str]:
 def folded(word: str) -> str:
     """Return the form in which words are compared: without case, accents in one encoding.
 
-    Example:
-        >>> folded("Zoe\\u0308") == folded("ZO\\u00cb")
-        True
+    >>> folded("Zoe\\u0308") == folded("ZO\\u00cb")
+    True
     """
     return unicodedata.normalize("NFC", word).casefold()
 
@@ -290,23 +286,14 @@ def stretches(
     return found
 
 
-def overlapping(spans: Sequence[_Span], start: int, end: int) -> Sequence[_Span]:
-    """Return those of ascending spans (start, end, ...) that share a character with this stretch.
-
-    Example:
-        >>> overlapping([(0, 2), (3, 5), (8, 9)], 4, 9)
-        [(3, 5), (8, 9)]
-    """
-    first = bisect_right(spans, start, key=lambda span: span[1])
-    return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
+overlapping = rows.overlapping
 
 
-def outside(spans: Sequence[_Span], start: int, end: int) -> list[tuple[int, int]]:
+def outside(spans: Sequence[tuple[Any, ...]], start: int, end: int) -> list[tuple[int, int]]:
     """Return the parts of a stretch that share no character with ascending spans (start, end, ...).
 
-    Example:
-        >>> outside([(0, 2), (3, 5)], 1, 9)
-        [(2, 3), (5, 9)]
+    >>> outside([(0, 2), (3, 5)], 1, 9)
+    [(2, 3), (5, 9)]
     """
     found = []
     for begin, stop, *_ in overlapping(spans, start, end):
@@ -324,9 +311,8 @@ def straight(word: str) -> str:
 def without_clitic(token: str) -> str:
     """Return a word without "'s", "'t" and the like; a clitic in capitals stays.
 
-    Example:
-        >>> without_clitic("Peter's"), without_clitic("PETER'S")
-        ('Peter', "PETER'S")
+    >>> without_clitic("Peter's"), without_clitic("PETER'S")
+    ('Peter', "PETER'S")
     """
     match = _CLITIC.fullmatch(token)
     return match.group(1) if match else token
@@ -354,9 +340,8 @@ def cased(word: str, opens_sentence: bool) -> str:
 def article_for(word: str, original: str) -> str:
     """Return "a" or "an" as the word needs it, capitalized like the public original.
 
-    Example:
-        >>> article_for("hour", "A"), article_for("European", "an")
-        ('An', 'a')
+    >>> article_for("hour", "A"), article_for("European", "an")
+    ('An', 'a')
     """
     form = "an" if _AN_SOUND.match(word) and not _A_SOUND.match(word) else "a"
     return form.capitalize() if original[:1].isupper() else form

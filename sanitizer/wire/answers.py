@@ -118,9 +118,7 @@ class Restoration:
     """Everything needed to restore one answer: the originals as they were when it began to come.
 
     Attributes:
-        asked: what the request tells.
         keeps: tells whether stand-ins stay in the arguments of a tool, by its name.
-        tellings: of the answer.
         name: that the API gave the answer; "" if it can't be asked for by it.
     """
 
@@ -178,10 +176,7 @@ class Restoration:
 
         Its role is "assistant" for a message, ARGUMENTS_ROLE for a call's arguments, whole,
         INPUT_ROLE if they are an object, or CALL_ROLE for its text, which comes back like a
-        message.
-
-        Raises:
-            UpstreamError: the answer was told in another way before.
+        message. Raises UpstreamError if the answer was told in another way before.
         """
         if note.telling and note.sent:
             self.tellings.add(note, lambda: note.sent)
@@ -280,8 +275,6 @@ class Restoration:
         """Return the document restored; the same object if there is nothing to restore.
 
         Args:
-            shape: shape of the document.
-            document: as `loads` returns it.
             telling: note what the assistant says in it, as told by this; None if it is not noted.
             tool: name of the tool that its texts go to, where they do not tell.
             at: where it stands in its telling.

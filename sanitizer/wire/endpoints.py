@@ -72,12 +72,8 @@ class Endpoint(NamedTuple):
         return path[2].partition(":")[2] or path[0]
 
 
-def _rows() -> Iterable[Endpoint]:
-    with files(__package__).joinpath("endpoints.csv").open(encoding="utf-8") as lines:
-        return [Endpoint(**row) for row in csv.DictReader(lines)]
-
-
-ENDPOINTS = tuple(_rows())
+_LINES = files(__package__).joinpath("endpoints.csv").read_text("utf-8").splitlines()
+ENDPOINTS = tuple(Endpoint(**row) for row in csv.DictReader(_LINES))
 """All rows of the table, in order."""
 _REFUSED = sorted(
     (each for each in ENDPOINTS if each.treatment == "refused"), key=lambda row: -len(row.path)

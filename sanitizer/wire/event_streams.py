@@ -27,13 +27,13 @@ MAX_EVENT = 8_000_000
 _BLANK_LINE = re.compile(rb"(?:\r\n?+|\n)(?:\r\n?+|\n)")
 _HALVED = (b"\r\n\r", b"\n\r")
 _NEW_LINE = re.compile(rb"\n")
-_LINE_END = re.compile("\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
 _DONE = "[DONE]"
 _LAST = ("message_stop", "response.completed", "response.incomplete")
 """Types of events that end an answer, where no other mark does."""
-_SETTLING = re.compile(
-    rb"\[DONE\]|content_block_stop|message_stop|response\.(?:completed|failed|incomplete|cancelled)"
+_SETTLING = (
+    *(b"[DONE]", b"content_block_stop", b"message_stop", b"response.completed"),
+    *(b"response.failed", b"response.incomplete", b"response.cancelled"),
 )
 _HANDLERS: dict[str, type[Events]] = {
     "chat/completions": Chunks,
@@ -55,7 +55,7 @@ def may_settle(data: bytes) -> bool:
     >>> may_settle(b"data: [DONE]\\n\\n"), may_settle(b"data: {}\\n\\n")
     (True, False)
     """
-    return _SETTLING.search(data) is not None
+    return any(mark in data for mark in _SETTLING)
 
 
 class Frames:
@@ -78,11 +78,7 @@ class Frames:
         self._begun = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Feed some bytes; return the events that are complete now.
-
-        Raises:
-            UpstreamError: an event is longer than MAX_EVENT.
-        """
+        """Feed bytes; return the events that are whole; raise UpstreamError over MAX_EVENT."""
         self._buffer += data
         if not self._begun and len(self._buffer) >= len(_BOM):
             self._begun = True
@@ -114,8 +110,6 @@ class EventStream:
     the stream is cut.
 
     Args:
-        endpoint: endpoint that answers.
-        restoration: of the answer.
         stamp: applied to the first event of most APIs, to every response inside an event of
             /responses, and to the message in an event of /messages.
         said: called once with what the assistant said, as it came, before the event that ends the
@@ -152,11 +146,7 @@ class EventStream:
         return b"".join([self._restored(block) for block in self._frames.feed(data)])
 
     def finish(self) -> bytes:
-        """End the stream; return the bytes still held back.
-
-        Raises:
-            UpstreamError: the stream ended inside an event.
-        """
+        """End the stream; return the bytes held; raise UpstreamError if it ended in an event."""
         rest = self._frames.finish()
         # The end of the last line or event may be left out.
         if self._are_lines or rest.strip() in (b"data: [DONE]", b"data:[DONE]"):
@@ -178,11 +168,7 @@ class EventStream:
         return f": {told}\n\n".encode() if told and self._has_comments else b""
 
     def leave(self) -> None:
-        """Keep what came of a stream that ends in its middle: it may be sent back all the same.
-
-        Raises:
-            VaultError: it cannot be kept.
-        """
+        """Keep what came of a stream left in its middle: it may be sent back; raise VaultError."""
         self._restoration.settle()
 
     def _restored(self, block: bytes) -> bytes:
@@ -192,7 +178,7 @@ class EventStream:
             raise UpstreamError("the API sent an event that is not UTF-8") from None
         head, data = "", text.strip()
         if not self._are_lines:
-            lines = _LINE_END.split(text) if "\r" in text else text.split("\n")
+            lines = [line.decode() for line in block.splitlines()]
             values = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
             data = "\n".join(values)
             others = [line for line in lines if line and not line.startswith("data:")]

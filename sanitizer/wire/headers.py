@@ -11,11 +11,10 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from math import isfinite
 from typing import Any, AnyStr
 
 from sanitizer.errors import RequestRefused
-from sanitizer.results import Record
+from sanitizer.results import Record, finite
 from sanitizer.wire.walker import sure_kind
 
 SHORT_BYTES = 4_000
@@ -53,11 +52,9 @@ class WireRecord:
         unit: what one unit is, in words.
         certified: True if every text's bound is proved.
         mechanism: name of the mechanism; "none" if no word was perturbed.
-        policy: name of the policy.
         n_texts: strings that were examined.
-        n_units: words perturbed.
-        n_numbers: numbers made random.
-        n_identifiers: identifiers replaced.
+        n_units, n_numbers, n_identifiers: words perturbed, numbers made random, identifiers
+            replaced.
         n_drawn: things of its texts whose stand-in was drawn within their class, now or earlier.
         conversation_epsilon: epsilon of all such draws of the conversation so far.
         n_claims_ended: things of this conversation that no claim covers any more: their originals
@@ -125,9 +122,7 @@ class WireRecord:
         """Return plain values for JSON; a bound that is not finite is None there."""
         values = {name: getattr(self, name) for name in _HEADERS}
         values |= {"untouched": dict(self.untouched), "claims_ended": list(self.claims_ended)}
-        return {
-            k: None if isinstance(v, float) and not isfinite(v) else v for k, v in values.items()
-        }
+        return finite(values)
 
     def headers(self) -> dict[str, str]:
         """Return response headers, "sanitizer-epsilon-total: 12.0" and so on; ASCII only."""

@@ -63,7 +63,6 @@ class Note(NamedTuple):
     Attributes:
         sent, shown: as it came, and as the application sees it.
         role: in which it may come back; see `Restoration.note`.
-        aside: as of a `Passage`.
         telling: by what it was told: a stream tells a text in pieces, and again as a whole.
         choice: which answer of several it is of.
         at: where it stands among the texts of its telling; in the order of their coming, if equal.
@@ -167,8 +166,6 @@ def recognize(
     Texts of the request that are the API's as a whole are no slots of the walker any more.
 
     Args:
-        walker: of a request.
-        sanitizer: of the conversation.
         in_pieces: the history has each event of a stream as a text of its own.
         late: of a late conversation.
 
@@ -181,7 +178,12 @@ def recognize(
     if not messages and not calls:
         return sanitizer.inner.n_turns()
     said = [Resent("assistant", slot.text, None, slot.aside) for slot in messages]
-    called = [Resent(ARGUMENTS_ROLE, call.text, _flat(call)) for call in calls]
+    # The values of arguments are read as one text.
+    values = [[value + _BETWEEN for value, _ in call.leaves] for call in calls]
+    called = [
+        Resent(ARGUMENTS_ROLE, call.text, "".join([_BETWEEN, *each]))
+        for call, each in zip(calls, values, strict=True)
+    ]
     others, slides = late or Late()
     if others:
         sanitizer.inner.follow([*said, *called], others)
@@ -265,11 +267,6 @@ def _whole(call: ArgumentsText, sent: str) -> None:
         call.written.pieces[:] = [sent]
 
 
-def _flat(call: ArgumentsText) -> str:
-    """Return the values of arguments as one text."""
-    return "".join([_BETWEEN, *(value + _BETWEEN for value, _ in call.leaves)])
-
-
 def _leaf_by_leaf(call: ArgumentsText, said: Sequence[Segment]) -> None:
     """Place what the API wrote in each value of arguments."""
     begin = len(_BETWEEN)
@@ -317,7 +314,6 @@ def passage(
     """Return a text of an answer as it is remembered.
 
     Args:
-        sent, shown: as it came, and as the application sees it.
         texts: what restored plain text. others: returns what restored JSON, or strings in it,
             which is long to make.
     """
@@ -372,11 +368,7 @@ _BARE = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 
 
 def quoted(document: str, bare: Collection[str]) -> str:
-    """Return a JSON document with quotes around values that it should have quoted.
-
-    Args:
-        bare: released values, which stand for strings.
-    """
+    """Return a JSON document with quotes around released values that stand for strings."""
     for value in tuple(bare):  # other requests of the conversation may add to it meanwhile
         if value in document and not value.startswith('"'):
             token = re.compile(rf'"(?:[^"\\]|\\.)*"?|\\.|{re.escape(value)}', re.DOTALL)

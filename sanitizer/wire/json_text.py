@@ -88,7 +88,6 @@ def loads(text: str, strict: bool = True) -> Any:
     """Read a document whose numbers keep their spelling.
 
     Args:
-        text: one JSON document.
         strict: read as requests are. Otherwise as answers are: NaN and Infinity, which JSON does
             not have, are numbers too, and of a key that occurs twice the last value counts.
 

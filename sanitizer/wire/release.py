@@ -55,7 +55,6 @@ class Releaser:
         those that lose names alone: the API may know them, so they are not compared with the table.
 
         Args:
-            slots: the texts.
             all_light: only identifiers are replaced in any of them.
         """
         by_key = [] if all_light else self._by_key(slots)

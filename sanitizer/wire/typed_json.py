@@ -130,7 +130,6 @@ class Coercer:
     """Writes values of one answer by their types, and notes which.
 
     Args:
-        texts: restores plain text.
         failed: gets a note of each value that stays a string, and why.
 
     Attributes:
@@ -269,8 +268,6 @@ class JsonText:
     Args:
         strings: restores text between quotes.
         texts: restores what is no JSON.
-        schema: of the document.
-        coercer: writes values by their types.
         is_message: it is no call's arguments.
     """
 

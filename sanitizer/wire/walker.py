@@ -132,7 +132,6 @@ class Walker:
         answer: the document is an answer: nothing is refused, and arguments are one slot.
         media: let images, audio and files pass.
         all_keys: keys of plain letters may have to be replaced too.
-        path: of the document.
         place: returns what an element of a list is called in paths, by the list's path, the
             element's position and the element; its position, if None.
 
@@ -173,8 +172,6 @@ class Walker:
         """Return the document with a `TextSlot` in place of each string that is text.
 
         Args:
-            rule: rule for the whole document.
-            value: the document, as `loads` returns it.
             role: whose text it is where the document does not say.
 
         Raises:

@@ -48,8 +48,8 @@ def test_unknown_words_have_no_row(model: OnnxMaskedLM, word: str) -> None:
 
 
 def test_tables_that_do_not_fit_together(model_copy: Path) -> None:
-    (model_copy / "vector_norms.npy").unlink()
-    np.save(model_copy / "vector_norms.npy", np.ones(3, dtype=np.float32))
+    (model_copy / "vectors.npy").unlink()
+    np.save(model_copy / "vectors.npy", np.ones((3, 200), dtype=np.int8))
     with pytest.raises(ModelError, match="fit together"):
         WordTable.load(model_copy)
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from sanitizer.errors import NotCertified
-from sanitizer.privacy.accounting import Accountant, BoundedRangeEvent, Event, renyi_divergence
-from sanitizer.privacy.next_token import Decoder, cost, generate
+from sanitizer.privacy.accounting import Accountant, BoundedRangeEvent, Event
+from sanitizer.privacy.next_token import Decoder, cost
 from sanitizer.testing.models import SeededSource
+from tests.privacy.orders import renyi_divergence
 from tests.privacy.toy_scores import (
     LARGEST,
     N_TOKENS,
@@ -25,6 +26,7 @@ from tests.privacy.toy_scores import (
     ToyScores,
     at_most_exp,
     divergence,
+    generate,
     hockey_stick,
     loss_spread,
     neighbours,

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from sanitizer.errors import NotCertified
 from sanitizer.privacy.weights import LOW, MAX_EPSILON, Mechanism, Weights, high_level
-from sanitizer.testing.models import TOY_VOCABULARY_SIZE, SeededSource
+from sanitizer.testing.models import SeededSource
+from tests.privacy.toy_scores import TOY_VOCABULARY_SIZE
 
 Distribution = dict[int, Fraction]
 

@@ -9,7 +9,7 @@ from sanitizer.lm.word_vectors import PieceTable, WordTable
 from sanitizer.pipeline.outputs import Medoids, OneTokenOutputs
 from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.weights import Weights
-from sanitizer.testing.models import TOY_VOCABULARY_SIZE
+from tests.privacy.toy_scores import TOY_VOCABULARY_SIZE
 
 
 def toy_outputs(seed: int = 7) -> OneTokenOutputs:
@@ -17,9 +17,8 @@ def toy_outputs(seed: int = 7) -> OneTokenOutputs:
     n = TOY_VOCABULARY_SIZE
     names = [chr(ord("a") + i) for i in range(n - 1)]
     vectors = np.random.default_rng(seed).integers(-127, 128, (n - 1, 5)).astype(np.int8)
-    norms = np.linalg.norm(vectors.astype(np.float32), axis=1).astype(np.float32)
     rows = [*range(n - 1), n - 2]
-    table = WordTable(np.array(names, dtype="S24"), vectors, norms, vectors[rows], norms[rows])
+    table = WordTable(np.array(names, dtype="S24"), vectors, vectors[rows])
     pieces = PieceTable(vectors[rows], np.ones(n, dtype=np.float32))
     each = np.arange(n)
     return OneTokenOutputs([*names, names[-1].upper()], each, table, pieces, each)

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from sanitizer.privacy.dyntext import DensityRange, DynText, Neighborhood
 from sanitizer.privacy.weights import LOW, MAX_EPSILON, Weights, high_level
-from sanitizer.testing.models import TOY_VOCABULARY_SIZE, SeededSource
+from sanitizer.testing.models import SeededSource
+from tests.privacy.toy_scores import TOY_VOCABULARY_SIZE
 
 N = TOY_VOCABULARY_SIZE
 LONGEST = 8

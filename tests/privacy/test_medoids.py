@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sanitizer.privacy.accounting import StaircaseEvent, renyi_divergence
+from sanitizer.privacy.accounting import StaircaseEvent
 from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.medoids import Coverage, Design, Limits, choose_outputs, ranked
 from tests.privacy.mechanism_contract import toy_contexts
 from tests.privacy.medoid_positions import Covering
+from tests.privacy.orders import renyi_divergence
 
 NOTHING = np.array([], dtype=np.intp)
 ORDERS = [1.0, 2.0, 8.0, 50.0]

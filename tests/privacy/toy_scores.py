@@ -10,14 +10,23 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from sanitizer.privacy.next_token import Decoder, TokenWeights
+from sanitizer.privacy.next_token import Decoder, NextScores, TokenWeights, tokens
 from sanitizer.privacy.weights import Logits
+from sanitizer.randomness import Source
 
 N_TOKENS = 6
+TOY_VOCABULARY_SIZE = 12
 LARGEST = float(np.finfo(np.float32).max)
 Distribution = dict[tuple[int, ...], Fraction]
 
 _FLOOR = Context(prec=60, rounding=ROUND_FLOOR)
+
+
+def generate(
+    decoder: Decoder, scores: NextScores, max_tokens: int, end: frozenset[int], source: Source
+) -> tuple[int, ...]:
+    """Draw a whole text."""
+    return tuple(tokens(decoder, scores, max_tokens, end, source))
 
 
 def toy_scores(n_references: int) -> Iterator[Logits]:

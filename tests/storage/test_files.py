@@ -17,7 +17,8 @@ import pytest
 
 from sanitizer.errors import BudgetExceeded, LedgerError, VaultError
 from sanitizer.storage.ledger import DAY, Ledger
-from sanitizer.storage.stored_vault import KEY_VARIABLE, FileVault
+from sanitizer.storage.sealing import KEY_VARIABLE
+from sanitizer.storage.stored_vault import FileVault
 from sanitizer.storage.vault import placeholders
 from tests.storage import ledgers, vault_contract
 from tests.storage.files import (

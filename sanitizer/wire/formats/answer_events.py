@@ -33,11 +33,7 @@ class ChatLines(Events):
         self._envelope: Json = {}
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
-        """Restore one line, as `Events.event`.
-
-        Raises:
-            UpstreamError: it is no part of an answer and no error.
-        """
+        """Restore one line; raise UpstreamError if it is no part of an answer and no error."""
         if "error" in event:
             return self._held(), self._error(event)
         if "done" not in event:
@@ -97,11 +93,7 @@ class GeminiEvents(Events):
         self._envelope: Json = {}
 
     def event(self, event: Json) -> tuple[list[Json], Json]:
-        """Restore one event, as `Events.event`.
-
-        Raises:
-            UpstreamError: it is no answer and no error.
-        """
+        """Restore one event; raise UpstreamError if it is no answer and no error."""
         if "error" in event:
             return self._held(), self._error(event)
         shape = shapes("gemini")["answer.streamGenerateContent"]

@@ -26,9 +26,7 @@ class Channel:
     """One text of a stream, restored piece by piece.
 
     Args:
-        restoration: of the answer.
         path: position of the text in its stream.
-        kind, tool: as of `Restoration.stream`.
         note: how it is noted; its role is "" if it does not go back as history.
     """
 
@@ -57,9 +55,6 @@ class Channel:
         sent, shown = ("".join([part[i] for part in parts]) for i in (0, 1))
         return self._note._replace(sent=sent, shown=shown, ended=self._ended)
 
-    def _came(self) -> str:
-        return "".join([sent for sent, _ in self._parts]) + self._stream.held
-
     def feed(self, piece: str) -> str:
         """Feed one piece; return the text that can be shown now.
 
@@ -70,7 +65,11 @@ class Channel:
             UpstreamError: it is too long, or the answer was told in another way before.
         """
         if self._note.telling and piece:
-            self._restoration.tellings.add(self._note, self._came, self._is_told)
+            self._restoration.tellings.add(
+                self._note,
+                lambda: "".join([sent for sent, _ in self._parts]) + self._stream.held,
+                self._is_told,
+            )
             self._is_told = True
         if self._ended:
             if isinstance(self._stream, RestoredStream) and self._stream.waits:
@@ -125,10 +124,8 @@ class Channels:
     ) -> str:
         """Feed one piece of a text; return what can be shown of it now: all, if it is the last.
 
-        An unknown path opens a `Channel` with this kind, note and tool.
-
-        Raises:
-            UpstreamError: there are more texts than any answer has.
+        An unknown path opens a `Channel` with this kind, note and tool. Raises UpstreamError for
+        more texts than any answer has.
         """
         if (channel := self._open.get(path)) is None:
             if len(self._open) + len(self._ended) >= MAX_CHANNELS:
@@ -172,10 +169,8 @@ class Events(ABC):
     def event(self, event: Json) -> tuple[list[Json], Json]:
         """Restore one event; return the events to put before it, and the event itself.
 
-        The event is the same object if nothing changed.
-
-        Raises:
-            UpstreamError: its type is not known, or it cannot be read.
+        The event is the same object if nothing changed. Raises UpstreamError if its type is not
+        known, or it cannot be read.
         """
 
     @abstractmethod
