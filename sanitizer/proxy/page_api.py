@@ -31,11 +31,11 @@ from sanitizer.proxy.api import answered, json_answer, read_json
 from sanitizer.proxy.shared import Conversations, LastUsed, Metrics
 from sanitizer.proxy.upstream import ChatApi, Upstream
 from sanitizer.proxy.workers import Workers
-from sanitizer.results import Replacement, SanitizedText
+from sanitizer.results import Left, Replacement, SanitizedText
 from sanitizer.risk.advice import NO_NOISE, Risk, RiskMeter
 from sanitizer.risk.classes import ClassMeter
 from sanitizer.storage.vault import MemoryVault
-from sanitizer.text.policy import DRAWN, PRESETS, Policy
+from sanitizer.text.policy import DRAWN, ELIGIBLE, PRESETS, Policy
 from sanitizer.text.prompt import DeclaredText
 from sanitizer.text.words import WORD_KINDS, word_spans
 from sanitizer.urls import is_loopback
@@ -44,8 +44,7 @@ Json = dict[str, Any]
 Drawing = tuple[str, float]  # a mechanism's name and its epsilon
 
 PAGE = Path(__file__).parent / "page"
-_TYPES = {".html": "text/html", ".js": "text/javascript"}
-_TYPES |= {".css": "text/css", ".svg": "image/svg+xml"}
+_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 _PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
@@ -153,11 +152,11 @@ class Turn(NamedTuple):
     """One message of a conversation and its answer.
 
     Attributes:
-        wrote: by the person. result: what left of it, and behind it the note.
-        answer: as it came.
+        wish: what the person wrote, and how it was treated. result: what left of it.
+        note: what the model was told behind it. answer: as it came.
     """
 
-    wrote: str
+    wish: Wish
     result: SanitizedText
     note: str
     answer: str
@@ -169,18 +168,13 @@ class Shown:
 
     Attributes:
         wish: the last one.
-        left: texts that left the machine, the oldest first, and when, in seconds since 1970.
+        left: texts that left, each once, the oldest first, and when, in seconds since 1970.
         turns: what was sent and answered, the oldest first.
     """
 
     wish: Wish | None = None
     left: list[tuple[float, SanitizedText]] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
-
-    def add(self, at: float, result: SanitizedText) -> None:
-        """Note that a text left; the same text is noted once."""
-        if all(result.text != each.text for _, each in self.left):
-            self.left = [*self.left, (at, result)][-MAX_LEFT:]
 
 
 class PageSanitizers:
@@ -236,6 +230,20 @@ class PageSanitizers:
         key, draws = (preview.mechanism.name, preview.mechanism.epsilon), preview.inner.class_draws
         return self._class_meters.get(key, lambda: ClassMeter(draws)).measure(result)
 
+    def needed(self, conversation: str, wish: Wish, result: SanitizedText) -> list[Left]:
+        """Return what of a text is hidden though the request seems to need it, if a detector reads.
+
+        It is what "balanced" would leave of the text alone; no table is changed.
+        """
+        kinds = {each.kind for each in result.replacements}
+        if result.record.detector == "none" or ELIGIBLE.isdisjoint(kinds):
+            return []
+        rules = replace(self._policy(replace(wish, policy="balanced")), leave_at_most=MAX_CHARS)
+        settings: Json = {"policy": rules, "vault": MemoryVault(), "charged": False}
+        alone = self._first.derive(conversation=conversation, **settings)
+        found = alone.sanitize(wish.text, keep=wish.keep).left
+        return [each for each in found if each not in result.left]
+
     def _policy(self, wish: Wish) -> Policy:
         """Return the proxy's own policy if it has the name that was asked for, else the preset.
 
@@ -264,7 +272,6 @@ class PageSanitizers:
             "epsilon_min": EPSILON_MIN,
             "epsilon_max": EPSILON_MAX,
             "max_chars": MAX_CHARS,
-            "max_phrase": MAX_PHRASE,
             "remembers": self.corrections is not None,
         }
 
@@ -340,8 +347,8 @@ class PageApi:
         self._sanitizers = PageSanitizers(sanitizer)
         self._settings, self._metrics = settings, metrics
         self._conversations, self._upstream = conversations, upstream
-        self._shown: LastUsed[str, Shown] = LastUsed(MAX_CONVERSATIONS)
-        self._steps: dict[str, list[int]] = {}  # done, and of how many
+        self._of = partial(LastUsed[str, Shown](MAX_CONVERSATIONS).get, make=Shown)
+        self._steps: LastUsed[str, list[int]] = LastUsed(MAX_CONVERSATIONS)  # done, of how many
         # One thread: previews wait for each other, and the API never waits for them. A preview
         # whose client has left is dropped before it begins, or between two steps.
         self._workers = Workers(may_block=True, threads=1)
@@ -353,7 +360,7 @@ class PageApi:
         drawn = (self.draft, self.preview, self.copy, self.send)
         others = (self.models, self.restore, self.release, self.remember)
         return [
-            *(_file(path) for path in sorted(PAGE.iterdir()) if path.suffix in _TYPES),
+            *(_file(path) for path in sorted(PAGE.iterdir()) if path.suffix[1:] in _TYPES),
             *(Route(f"/page/{each.__name__}", each) for each in asked),
             *(Route(f"/page/{each.__name__}", each, methods=["POST"]) for each in drawn + others),
         ]
@@ -384,7 +391,8 @@ class PageApi:
 
     async def progress(self, request: Request) -> Response:
         """Answer with how many steps of how many are done for the text that is awaited."""
-        done, total = self._steps.get(self._conversations.name(request.state.headers), [0, 0])
+        name = self._conversations.name(request.state.headers)
+        done, total = self._steps.get(name, lambda: [0, 0])
         return json_answer({"done": done, "total": total})
 
     async def draft(self, request: Request) -> Response:
@@ -421,12 +429,15 @@ class PageApi:
             before = own.turns[:turn]
             result, shown = await self._workers.run(0, release)
             texts = [each for t in before for each in (t.result.text + t.note, t.answer)]
+            # Once in a conversation, so that an API's cache holds.
+            new = [each for each in shown["notes"] if not any(each in t.note for t in before)]
+            note = "".join(f"\n\n{each}" for each in new if each)
             try:
-                said, failed = await api.answer(wish.model, [*texts, shown["text"] + shown["note"]])
+                said, failed = await api.answer(wish.model, [*texts, shown["text"] + note])
             except UpstreamError as error:
                 said, failed = "", str(error)
             if said:
-                own.turns = [*before, Turn(wish.text, result, shown["note"], said)][-MAX_LEFT:]
+                own.turns = [*before, Turn(wish, result, note, said)][-MAX_LEFT:]
                 own.wish = replace(wish, text="", answer="")
             turns = await self._restorers.run(0, lambda: self._turns(conversation))
             return shown | {"turns": turns, "failed": failed}
@@ -469,21 +480,14 @@ class PageApi:
         known = ["hide", "keep", "forget"]
         _require(treatment in known, f"treatment must be one of {', '.join(known)}")
         (phrase,) = _phrases({"phrase": [given.get("phrase")]}, "phrase")
-        has_letter = any(map(str.isalpha, phrase))
-        _require(treatment != "keep" or has_letter, "a phrase to keep must contain a letter")
+        fits = treatment != "keep" or any(map(str.isalpha, phrase))
+        _require(fits, "a phrase to keep must contain a letter")
         if (memories := self._sanitizers.corrections) is None:
             raise RequestRefused("this proxy has no file of corrections", "field")
-        own = memories.own
-
-        def change() -> Json:
-            forgets = treatment == "forget"
-            n = own.remove([phrase]) if forgets else own.add([phrase], str(treatment))
-            return {"changed": n > 0}
-
-        return await answered(self._restorers.run(0, change), request)
-
-    def _of(self, conversation: str) -> Shown:
-        return self._shown.get(conversation, Shown)
+        add = partial(memories.own.add, treatment=str(treatment))
+        change = memories.own.remove if treatment == "forget" else add
+        work = self._restorers.run(0, lambda: {"changed": change([phrase]) > 0})
+        return await answered(work, request)
 
     def _chat_api(self, given: Json) -> ChatApi:
         key = given.get("key") or None
@@ -508,7 +512,7 @@ class PageApi:
 
     async def _drawn(self, request: Request, charged: bool) -> Response:
         conversation, wish, _ = await self._wish(request)
-        steps = self._steps[conversation] = [0, 0]
+        steps = self._steps.get(conversation, lambda: [0, 0])
 
         def note(done: int, total: int, charged: bool) -> None:
             steps[:] = done, total
@@ -520,8 +524,7 @@ class PageApi:
         try:
             return await answered(self._workers.run(0, watched), request)
         finally:
-            if self._steps.get(conversation) is steps:
-                del self._steps[conversation]
+            steps[:] = 0, 0
 
     def _released(self, conversation: str, wish: Wish, charged: bool) -> tuple[SanitizedText, Json]:
         """Return what leaves, or would leave, and what is told of it."""
@@ -534,31 +537,33 @@ class PageApi:
             result = paying.adopt(wish.text, result, keep=wish.keep)
         if charged:
             self._metrics.epsilon.inc(result.record.charged)
-            self._of(conversation).add(time.time(), result)
+            own = self._of(conversation)
+            if all(result.text != each.text for _, each in own.left):
+                own.left = [*own.left, (time.time(), result)][-MAX_LEFT:]
         risk = self._sanitizers.risk(preview, meter, wish, result)
-        released = paying.inner
-        left = released.vault.originals(released.conversation)
+        inner = paying.inner
+        left = inner.vault.originals(inner.conversation)
         replacements = [
             each.as_dict(reveal=True) | {"drawn": _is_drawn(each), "left": each.replacement in left}
             for each in result.replacements
         ]
+        needed = [] if charged else self._sanitizers.needed(conversation, wish, result)
         words = known_words(wish.text, result, risk.expected)
         return result, result.as_dict() | {
             "replacements": replacements,
-            "note": f"\n\n{note}" if (note := paying.inner.answers.note([result])) else "",
+            "needed": [asdict(each) for each in needed],
+            "notes": [inner.answers.note([result]), inner.answers.instruction([result])],
             "budget": {"spent": paying.spent, "left": paying.budget_left},
             "risk": risk.as_dict() | {"words": words},
         }
 
     def _turns(self, conversation: str) -> list[Json]:
         """Return the turns as the person reads them, and beside them what left."""
-        shown = self._of(conversation)
-        if shown.wish is None:
-            return []
         return [
-            {"wrote": t.wrote, "sent": t.result.text + t.note, "answer": t.answer}
-            | self._restored(conversation, replace(shown.wish, answer=t.answer))
-            for t in shown.turns
+            {"wrote": t.wish.text, "sent": t.result.text, "note": t.note.strip()}
+            | {"answer": t.answer}
+            | self._restored(conversation, replace(t.wish, answer=t.answer))
+            for t in self._of(conversation).turns
         ]
 
     def _restored(self, conversation: str, wish: Wish) -> Json:
@@ -588,7 +593,7 @@ class PageApi:
 
 
 def _file(path: Path) -> Route:
-    content, media_type = path.read_bytes(), _TYPES[path.suffix]
+    content, media_type = path.read_bytes(), _TYPES[path.suffix[1:]]
 
     async def show(request: Request) -> Response:
         return Response(content, media_type=media_type, headers=_PAGE_HEADERS)

@@ -291,11 +291,13 @@ class Risk:
         expected: exact for the words of this text under the model's prior; None if not measured. It
             may lie above the ceiling where the words are likelier than the model thinks.
         note: what they mean, in one sentence.
+        blind: the same for a guess without the output; None if not measured.
     """
 
     ceiling: float
     expected: float | None
     note: str
+    blind: float | None = None
 
     def as_dict(self) -> dict[str, float | str | None]:
         """Return plain values for JSON."""

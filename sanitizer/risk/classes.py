@@ -74,7 +74,7 @@ class ClassMeter:
         blind = float(common_first(len(class_members(worst)))[0])
         odds = blind / (1 - blind) * exp(self._draws().epsilon)
         note = DRAWN.format(kind=worst.lower(), blind=blind)
-        return Risk(odds / (1 + odds), self._guess(worst), note)
+        return Risk(odds / (1 + odds), self._guess(worst), note, blind)
 
     def _guess(self, kind: str) -> float:
         if kind not in self._guesses:

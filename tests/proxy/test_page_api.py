@@ -58,7 +58,6 @@ def test_the_settings_are_the_proxys(page: Proxy) -> None:
         "epsilon_min": 1.0,
         "epsilon_max": 12.0,
         "max_chars": 100_000,
-        "max_phrase": 300,
         "remembers": False,
         "upstream": page.upstream,
         "upstream_is_local": True,

@@ -74,10 +74,8 @@ def test_an_answer_that_is_pasted_comes_back_with_the_originals(visit: Visit) ->
 def test_the_note_comes_for_answers_that_do_not_speak_of_the_thing_too(visit: Visit) -> None:
     visit.write(TEXT)
     visit.paste_answer("")
-    expect(visit.page.locator("#no-notes")).to_be_visible()
     left(visit)
     visit.paste_answer("Drink more water.")
-    expect(visit.page.locator("#no-notes")).to_be_hidden()
     expect(visit.page.locator("#notes li")).to_contain_text(["stood for hepatitis"])
 
 
@@ -89,7 +87,8 @@ def test_where_nothing_is_drawn_the_share_of_known_words_is_one_number(visit: Vi
 
     words = answer["risk"]["words"]
     expect(figure("Words read or guessed")).to_have_text(re.compile(r"^\d+%$"))
-    expect(figure("Unchanged")).to_have_text(f"{words['shown']} words")
+    said = f"{words['shown']} of {words['total']} words leave as you wrote them."
+    expect(visit.page.locator("#told")).to_contain_text(said)
 
 
 def test_before_anything_left_nothing_is_put_back(visit: Visit) -> None:
@@ -112,10 +111,10 @@ def test_a_change_can_be_kept_and_the_rule_undone(visit: Visit) -> None:
     visit.write(LETTER)
     visit.page.locator("#result mark", has_text="<PLACE_1>").first.click()
     expect(visit.page.locator("#menu-title")).to_have_text("Leeds → <PLACE_1>")
-    expect(visit.page.locator("#menu")).to_contain_text("Free, and no protection")
+    expect(visit.page.locator("#menu")).to_contain_text("as you wrote it, wherever it stands")
     visit.page.keyboard.press("Escape")
     expect(visit.page.locator("#menu")).to_be_hidden()
-    act(visit, "Leeds", "Leave it as it is")
+    act(visit, "Leeds", "Let this place leave")
     assert str(visit.page.locator("#result").text_content()).count("Leeds") == 2
     expect(visit.page.locator("#rules li")).to_contain_text(["Leeds leaves as it is"])
     with visit.page.expect_response("**/page/preview"):
@@ -139,7 +138,7 @@ def test_what_would_be_drawn_can_be_a_placeholder_for_nothing(visit: Visit) -> N
     assert drawn(visit.write(TEXT)).keys() == {"hepatitis"}
     costs = visit.page.locator("#figures dt:text-is('Copying costs') + dd")
     expect(costs).to_have_text("5 epsilon")
-    act(visit, "hepatitis", "Always a placeholder")
+    act(visit, "hepatitis", "Another stand-in")
     expect(costs).to_have_text("nothing")
     assert all(mark.startswith("<") for mark in visit.marks())
     assert left(visit)["record"]["charged"] == 0
@@ -153,7 +152,7 @@ def test_what_has_left_keeps_its_stand_in(visit: Visit) -> None:
     visit.page.locator(".change").filter(has_text="hepatitis").click()
     buttons = visit.page.locator("#menu button")
     expect(buttons).to_have_count(1)
-    expect(buttons).to_contain_text(f"a reader can then tell what {told} stood for")
+    expect(buttons).to_contain_text(f"A reader then knows what {told} stood for")
     expect(visit.page.locator("#menu-note")).to_contain_text("It has left like this")
 
 
@@ -173,15 +172,20 @@ def test_what_is_selected_can_be_hidden(visit: Visit) -> None:
 def test_a_fact_in_everyday_words_is_pointed_out(visit: Visit) -> None:
     visit.write(FACT)
     notices = visit.page.locator("#notices li")
-    expect(notices).to_contain_text(["may tell something sensitive"])
+    expect(notices).to_contain_text(["may reveal something sensitive"])
     marked = visit.page.evaluate("[...CSS.highlights.get('fact')].map(String)")
     assert marked
     assert all(each in FACT for each in marked)
-    notices.get_by_role("button", name="Show").first.click()
-    selected = "(text) => text.value.slice(text.selectionStart, text.selectionEnd)"
-    assert visit.page.locator("#text").evaluate(selected) == marked[0]
-    visit.write(TEXT)
-    expect(visit.page.locator("#notices")).to_be_hidden()
+    for each in marked:
+        expect(notices.get_by_role("button", name=f"Hide “{each.strip()}”")).to_be_visible()
+    with visit.page.expect_response("**/page/preview"):
+        notices.get_by_role("button", name="Hide all").click()
+    visit.settled()
+    left = str(visit.page.locator("#result").text_content())
+    assert not [each for each in marked if each.strip() in left]
+    expect(visit.page.locator("#notices")).not_to_contain_text(marked[0].strip())
+    # It was chosen there, so the keyboard goes on beside it.
+    assert visit.page.evaluate("document.activeElement !== document.body")
 
 
 def test_a_task_that_needs_hidden_amounts_is_hinted_at(visit: Visit) -> None:
@@ -189,8 +193,18 @@ def test_a_task_that_needs_hidden_amounts_is_hinted_at(visit: Visit) -> None:
     visit.write("Sort these by price: Elena Marsh owes £240, Otto Quill owes £95.")
     said = visit.page.locator("#notices li")
     expect(said).to_contain_text(["Amounts are hidden"])
-    expect(said).to_contain_text(["leave them as they are"])
+    expect(said).to_contain_text(["write formulas instead, and they are computed here"])
     expect(said).not_to_contain_text(["policy file"])
+    with visit.page.expect_response("**/page/preview"):
+        said.get_by_role("button", name="Let “£240” leave").click()
+    visit.settled()
+    result = visit.page.locator("#result")
+    expect(result).to_contain_text("£240")
+    expect(result).not_to_contain_text("£95")
+    with visit.page.expect_response("**/page/preview"):
+        said.get_by_role("button", name="Let “£95” leave").click()
+    expect(visit.page.locator("#notices")).to_be_hidden()
+    expect(visit.page.locator("#rules li")).to_contain_text(["£240 leaves", "£95 leaves"])
 
 
 def test_the_language_is_said_where_it_changes_what_is_done(visit: Visit) -> None:
@@ -282,7 +296,7 @@ def test_the_limit_is_shown_before_anything_is_sent(visit: Visit) -> None:
 
 def test_all_survives_a_reload_but_a_new_conversation_is_empty(visit: Visit) -> None:
     visit.write(LETTER)
-    act(visit, "Leeds", "Leave it as it is")
+    act(visit, "Leeds", "Let this place leave")
     shown = left(visit)["text"]
     visit.paste_answer("Dear <PERSON_1>.")
     expect(visit.page.locator("#restored")).to_have_text("Dear Peter.")
@@ -293,7 +307,7 @@ def test_all_survives_a_reload_but_a_new_conversation_is_empty(visit: Visit) -> 
     expect(visit.page.locator("#restored")).to_have_text("Dear Peter.")
     expect(visit.page.locator("#rules li")).to_contain_text(["Leeds leaves as it is"])
     expect(visit.page.locator("#left li")).to_have_count(1)
-    again = "This text has left. To copy or send it again: nothing charged."
+    again = "This text has left. Copying or sending it again: free."
     expect(visit.page.locator("#status")).to_have_text(again)
     visit.page.get_by_role("button", name="New conversation").click()
     for empty in ("#text", "#answer"):

@@ -45,7 +45,7 @@ def test_a_letter_is_sent_and_its_answer_read_restored(visit: Visit, api: Upstre
     page.locator("#model").fill("small-1")
     page.keyboard.press("Enter")
     expect(page.locator("#send-status")).to_have_text("small-1 has answered.")
-    expect(page.locator("#status")).to_have_text(re.compile("^Sent, charged 5 epsilon."))
+    expect(page.locator("#status")).to_have_text(re.compile("^Sent, 5 of your budget."))
     (asked,) = [each for each in api.requests if each.body]
     assert asked.headers["authorization"] == f"Bearer {KEY}"
     left = asked.json()["messages"]
@@ -57,7 +57,10 @@ def test_a_letter_is_sent_and_its_answer_read_restored(visit: Visit, api: Upstre
     expect(turn.locator(".you > .said")).to_have_text(TEXT)
     expect(turn.locator(".model .said")).to_contain_text(f"You wrote: {TEXT}")
     turn.locator("summary").click()
-    expect(turn.locator("details .said")).to_have_text(seen + note_of(left[0]["content"]))
+    expect(turn.locator("details .said")).to_have_text([seen, note_of(left[0]["content"])])
+    turn.get_by_role("button", name="Copy what left").click()
+    expect(turn.get_by_role("button", name="Copied")).to_be_visible()
+    assert visit.clipboard() == left[0]["content"]
     expect(page.locator("#text")).to_have_value("")
     expect(page.locator("#left li")).to_have_count(1)
     page.reload()
@@ -67,7 +70,7 @@ def test_a_letter_is_sent_and_its_answer_read_restored(visit: Visit, api: Upstre
 
 
 def note_of(sent: str) -> str:
-    return sent[sent.index("\n\n[Note") :]
+    return sent[sent.index("[Note") :]
 
 
 def ask(visit: Visit, text: str, n_turns: int) -> None:

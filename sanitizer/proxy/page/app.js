@@ -22,6 +22,8 @@ const LONGEST_WAIT_MS = 2000;
 const POLL_MS = 500;
 const SLOW_MS = 1500; // longer waits are shown with their progress, those for long texts at once
 const LONG_CHARS = 5000;
+const MOST_OFFERED = 12; // stretches of one notice that have a button of their own
+const CALCULATED = new Set(["MONEY", "NUMBER", "DATE", "DATE_OF_BIRTH"]);
 const EXAMPLE =
   "My father Peter has hepatitis and lives in Leeds. Please write to Dr. Elena Marsh for me " +
   "(marsh@northgate.example, +44 20 7946 0958): he cannot come on 14 March and asks for another day. " +
@@ -43,6 +45,7 @@ let maxChars = Infinity;
 /** What is shown and for which inputs; null while it does not answer the present ones.
  * @type {?{asked: Inputs, answer: Answer}} */
 let shown = null;
+/** @type {import("./texts.js").Piece[]} */ let pieces = [];
 let [sequence, timer, poll, msPerChar] = [0, 0, 0, 0];
 let leaving = false;
 /** @type {Record<string, any>[]} */ let left = [];
@@ -160,9 +163,8 @@ async function preview() {
 
 /** The same text again, after a reload too, is no news to whoever got it. @param {Answer} answer */
 function whetherLeft(answer) {
-  if (left.some((one) => one.text === answer.text)) return `This text has left. To copy or send it again: ${cost(answer)}.`;
-  const price = answer.record.charged ? ` Copying or sending costs ${shortly(answer.record.charged)} epsilon.` : "";
-  return `${left.length ? "This version has not left the machine." : "Nothing has left this machine yet."}${price}`;
+  if (left.some((one) => one.text === answer.text)) return `This text has left. Copying or sending it again: ${cost(answer)}.`;
+  return left.length ? "This version has not left the machine." : "Nothing has left this machine yet.";
 }
 
 /** How far a long text has come. @param {number} mine @param {number} began */
@@ -187,16 +189,7 @@ function remaining(done, total, ms) {
 /** The proxy stops too, between two steps. */
 function cancel() {
   stop();
-  clearTexts();
-  clearFacts();
-  showChanges([], 0);
-  showNotices(null);
-  say("");
-  byId("waiting").hidden = true;
-  failure.hidden = false;
-  byId("failure-text").textContent = "Cancelled: nothing has been read to its end, and nothing can be copied.";
-  byId("way-out").hidden = true;
-  result.setAttribute("aria-busy", "false");
+  showFailure(new Refused("Cancelled: nothing has been read to its end, and nothing can be copied."));
   text.focus();
 }
 
@@ -234,7 +227,7 @@ const copy = () => leave("Sanitizing for good…", "Nothing was copied.", async 
 });
 
 /** @param {Answer} answer */
-const cost = ({ record }) => (record.charged ? `charged ${shortly(record.charged)} epsilon` : "nothing charged");
+const cost = ({ record }) => (record.charged ? `${shortly(record.charged)} of your budget` : "free");
 
 /** @param {string} plain @returns {Promise<boolean>} */
 async function toClipboard(plain) {
@@ -276,37 +269,40 @@ function show(asked, answer, isCopied) {
   copyButton.disabled = false;
   byId("send-now").disabled = false;
   result.setAttribute("aria-busy", "false");
-  const pieces = showTexts(answer.text, answer.replacements, answer.warnings);
-  showChanges(pieces, answer.record.epsilon_per_unit);
-  showFacts(answer, isCopied);
+  const acted = document.activeElement?.closest("#result, #changes, #notices, #rules")?.id;
+  pieces = showTexts(answer.text, answer.replacements, answer.warnings);
+  showChanges(pieces);
+  showFacts(answer, pieces, isCopied);
   showNotices(answer, isCopied);
+  // What was chosen by keyboard is gone: go on beside it.
+  if (acted && document.activeElement === document.body) (byId(acted).querySelector("mark, button") ?? copyButton).focus({ preventScroll: true });
 }
 
-function showNothing() {
+/** Neither a text nor figures. */
+function blank() {
   clearTexts();
   clearFacts();
-  showChanges([], 0);
+  showChanges([]);
   showNotices(null);
-  save();
-  failure.hidden = true;
-  empty.hidden = false;
   result.setAttribute("aria-busy", "false");
   say("");
 }
 
+function showNothing() {
+  blank();
+  save();
+  failure.hidden = true;
+  empty.hidden = false;
+}
+
 /** @param {unknown} error */
 function showFailure(error) {
-  clearTexts();
-  clearFacts();
-  showChanges([], 0);
-  showNotices(null);
+  blank();
   byId("way-out").hidden = !(error instanceof Refused && error.code === "policy" && chosen("policy") !== "identifiers");
   notReady();
   empty.hidden = true;
   failure.hidden = false;
   byId("failure-text").textContent = reason(error);
-  result.setAttribute("aria-busy", "false");
-  say("");
 }
 
 /** @param {unknown} error */
@@ -322,7 +318,7 @@ function say(words, bad = false) {
 
 /** @param {?Answer} answer @param {boolean} [isCopied] */
 function showNotices(answer, isCopied = false) {
-  const items = answer ? [...(isCopied ? [] : budgetNotice(answer)), ...languageNotice(answer), ...leftNotices(answer), ...factNotices(answer), ...hintNotices(answer), ...ruleNotices(answer)] : [];
+  const items = answer ? [...(isCopied ? [] : budgetNotice(answer)), ...languageNotice(answer), ...leftNotice(answer), ...factNotice(answer), ...hintNotices(answer), ...ruleNotices(answer)] : [];
   byId("notices").replaceChildren(...items);
   byId("notices").hidden = !items.length;
 }
@@ -343,35 +339,37 @@ function languageNotice({ record }) {
 }
 
 /** @param {Answer} answer */
-function factNotices({ warnings }) {
-  return stretches(warnings).map(({ from, to }) => {
-    const words = text.value.slice(from, to).trim();
-    const quoted = words.length > 90 ? `${words.slice(0, 90)}…` : words;
-    const fits = words.length <= MAX_PHRASE;
-    return notice(
-      ["“", own(quoted), "” may tell something sensitive in everyday words. It leaves as step 2 shows it."],
-      ["Show", () => select(from, to)],
-      ...(fits ? [/** @type {[string, () => void]} */ (["Hide it", () => addRule("hide", words)])] : []),
-    );
-  });
-}
+const factNotice = ({ warnings }) => offer("This may reveal something sensitive in everyday words, and leaves as step 2 shows it:", "hide", wordsAt(warnings));
 
 /** What leaves as it is because the request needs it, said before it is sent. @param {Answer} answer */
-function leftNotices({ left }) {
-  return stretches(left).map(({ from, to }) => {
-    const words = text.value.slice(from, to);
-    return notice(["“", own(words), "” leaves as you wrote it, because your question seems to need it."],
-      ["Hide it", () => addRule("hide", words)]);
-  });
+const leftNotice = ({ left }) => offer("This leaves as you wrote it, because your question seems to need it:", "hide", wordsAt(left));
+
+/** What is hidden and seems to be needed. @param {Answer} answer */
+function hintNotices({ hints, left, needed, notes }) {
+  const said = hints.slice(left.length ? 1 : 0);
+  const [kinds, places] = [said.join().match(/[A-Z_]+(?= = ")/g) ?? [], stretches(needed)];
+  const wanted = pieces.filter(({ kind, from, to }) => kinds.includes(kind) || places.some((one) => one.from < to && from < one.to));
+  // What to do about it is said for programs; here a word is chosen.
+  const why = said.map((hint) => `${hint[0].toUpperCase()}${hint.split(";")[0].slice(1)}. `).join("") || "Your question seems to need what is hidden. ";
+  const computed = notes[1] && (kinds.length ? kinds : wanted.map(({ kind }) => kind)).some((kind) => CALCULATED.has(kind))
+    ? "The model is asked to write formulas instead, and they are computed here when it answers: nothing more has to leave. If it cannot, let it see them:" : "You may let it see:";
+  if (!wanted.length) return said.length ? [notice([`${why}Choose in the list of changes what may leave.`])] : [];
+  return offer(why + computed, "keep", wanted.map(({ original }) => original));
 }
 
-/** @param {Answer} answer */
-function hintNotices({ hints, left }) {
-  // What to do about it is said for programs; here a word is chosen.
-  return hints.slice(left.length ? 1 : 0).map((hint) => {
-    const [what] = hint.split(";");
-    return notice([`${what[0].toUpperCase()}${what.slice(1)}. Choose those that may leave, and leave them as they are.`]);
-  });
+/** @param {{start: number, end: number}[]} places */
+const wordsAt = (places) => stretches(places).map(({ from, to }) => text.value.slice(from, to).trim());
+
+/** A notice with a button for each of several stretches, and one for all.
+ * @param {string} words @param {"keep" | "hide"} way @param {string[]} phrases */
+function offer(words, way, phrases) {
+  const fitting = [...new Set(phrases)].filter((phrase) => phrase.length <= MAX_PHRASE);
+  const [verb, end] = way === "hide" ? ["Hide ", ""] : ["Let ", " leave"];
+  /** @param {(string | Node)[]} name @param {string[]} some @returns {[(string | Node)[], () => void]} */
+  const act = (name, some) => [[verb, ...name, end], () => some.forEach((phrase) => addRule(way, phrase))];
+  if (!phrases.length) return [];
+  return [notice([words], ...fitting.slice(0, MOST_OFFERED).map((phrase) => act(["“", own(phrase), "”"], [phrase])),
+    ...(fitting.length > 1 ? [act([`all ${fitting.length}`], fitting)] : []))];
 }
 
 /** @param {Answer} answer */
@@ -381,25 +379,19 @@ function ruleNotices({ replacements }) {
     notice(["“", own(phrase), "” is still hidden: the policy lists it as private, or it is part of something longer."]));
 }
 
-/** @param {(string | Node)[]} words @param {[string, () => void][]} acts */
+/** @param {(string | Node)[]} words @param {[string | (string | Node)[], () => void][]} acts */
 function notice(words, ...acts) {
   const [item, sentence, buttons] = ["li", "span", "div"].map((tag) => document.createElement(tag));
   sentence.append(...words);
   for (const [name, act] of acts) {
     const button = document.createElement("button");
     button.className = "quiet";
-    button.textContent = name;
+    button.append(...[name].flat());
     button.addEventListener("click", act);
     buttons.append(button);
   }
   item.append(sentence, buttons);
   return item;
-}
-
-/** @param {number} from @param {number} to */
-function select(from, to) {
-  text.focus();
-  text.setSelectionRange(from, to);
 }
 
 /** What is selected can be hidden for good. */
@@ -431,8 +423,8 @@ function describe() {
   byId("policy-about").textContent = EXPLAINED[chosen("policy")]?.[1] ?? "";
   byId("epsilon-value").textContent = shortly(Number(epsilon.value));
   byId("epsilon-meaning").textContent = meaning(Number(epsilon.value));
-  byId("strength").disabled = !draws();
-  byId("strength-word").textContent = draws() ? inWords(Number(epsilon.value)) : "none, nothing is drawn";
+  byId("strength-box").hidden = byId("strength").disabled = !draws();
+  byId("strength-word").textContent = inWords(Number(epsilon.value));
 }
 
 function retune() {

@@ -18,8 +18,6 @@ const menu = byId("menu");
 let changed = () => {};
 /** Tells the memory of this machine of a correction; null where there is none. */
 /** @type {((phrase: string, treatment: string) => void) | null} */ let remember = null;
-let epsilon = 0;
-
 /** @returns {Rules} */
 export const ruled = () => rules;
 
@@ -51,9 +49,8 @@ function forget(phrase) {
 
 /* ---- the list ---- */
 
-/** One entry for each thing. @param {Piece[]} pieces @param {number} perDraw epsilon of one draw */
-export function showChanges(pieces, perDraw) {
-  epsilon = perDraw;
+/** One entry for each thing. @param {Piece[]} pieces */
+export function showChanges(pieces) {
   /** @type {Map<string, number[]>} */ const things = new Map();
   pieces.forEach(({ kind, original }, i) => {
     if (kind === "article") return;
@@ -116,18 +113,20 @@ export function openMenu(piece, anchor) {
   const drawn = isDrawn(piece);
   byId("menu-title").replaceChildren(own(piece.original), " → ", own(piece.replacement));
   byId("menu-why").textContent = [...new Set([said(piece), how(piece), ...(piece.found ? [`found by ${piece.found}`] : [])])].join(", ") + ".";
-  const cost = epsilon ? `Free: saves its epsilon of ${epsilon}, since nothing is drawn.` : "Free.";
   const keeps = piece.left
-    ? `Free, and no protection: a reader can then tell what ${piece.replacement} stood for.`
-    : "Free, and no protection: it leaves as written, wherever it stands.";
+    ? `In this conversation. A reader then knows what ${piece.replacement} stood for.`
+    : "In this conversation, as you wrote it, wherever it stands.";
+  const other = drawn
+    ? "A placeholder: nothing is drawn for it, and nothing of it can be guessed."
+    : "A placeholder that does not show what kind of thing it is.";
   byId("menu-actions").replaceChildren(
     ...(piece.kind === "article" || piece.kind === "number" || piece.original.length > MAX_PHRASE ? [] : [
-      action("Leave it as it is", keeps, () => addRule("keep", piece.original)),
+      action(`Let this ${said(piece)} leave`, keeps, () => addRule("keep", piece.original)),
       ...(remember ? [
         action("Never hide it again", "In every text to come, on this machine and for all who share its memory.", () => addRule("keep", piece.original, true)),
         action("Always hide it", "In every text to come, whatever stands around it.", () => addRule("hide", piece.original, true)),
       ] : []),
-      ...(drawn && !piece.left ? [action("Always a placeholder", cost, () => addRule("hide", piece.original))] : []),
+      ...(piece.left || piece.kind === "TERM" ? [] : [action("Another stand-in", other, () => addRule("hide", piece.original))]),
     ]),
   );
   byId("menu-note").textContent = note(piece, drawn);
@@ -143,9 +142,9 @@ export function openMenu(piece, anchor) {
 /** Why there is no other stand-in. @param {Piece} piece @param {boolean} drawn */
 function note({ kind, left }, drawn) {
   if (kind === "article") return "“a” or “an” follows the word behind it.";
-  if (left && drawn) return "It has left like this, and keeps this stand-in: another draw would tell more about the original.";
-  if (drawn) return "It is drawn when you copy, once. Another draw would tell more about the original, so there is none.";
-  return "Nothing about the original can be told from it, so another one would not be safer.";
+  const memory = remember ? "" : " To hide or show it in every text to come, start the proxy with SANITIZER_CORRECTIONS.";
+  if (left) return `It has left like this, and keeps this stand-in in this conversation.${memory}`;
+  return (drawn ? "It is drawn when it leaves, once: a second draw would reveal more about it." : "") + memory;
 }
 
 /** @param {string} name @param {string} cost @param {() => void} act */

@@ -3,7 +3,7 @@
 import { asking, noted, read } from "./answer.js";
 
 /**
- * @typedef {import("./answer.js").Restored & {wrote: string, sent: string, answer: string}} Turn
+ * @typedef {import("./answer.js").Restored & {wrote: string, sent: string, note: string, answer: string}} Turn
  * @typedef {{copy: (plain: string) => Promise<boolean>, edit: (turn: number, wrote: string) => void,
  *   release: (turn: number, of: Turn, chosen: string[]) => void}} Acts
  */
@@ -20,11 +20,12 @@ export function showTurns(turns, acts, isNew = false) {
 
 /** @param {Turn} turn @param {number} i @param {boolean} isLast @param {Acts} acts */
 function itemOf(turn, i, isLast, acts) {
-  const { wrote, sent, parts, notes, words_stay: wordsStay, needs } = turn;
+  const { wrote, sent, note, parts, notes, words_stay: wordsStay, needs } = turn;
   const item = made("li", "turn");
   const [you, model, list] = [made("div", "you"), made("div", "model"), made("ul", "notices")];
   const details = document.createElement("details");
-  details.append(made("summary", "", "What left this machine"), made("p", "said", sent));
+  details.append(made("summary", "", "What left this machine"), made("p", "said", sent), ...(note ? [made("p", "said muted", note)] : []),
+    copier("Copy what left", note ? `${sent}\n\n${note}` : sent, acts.copy));
   you.append(made("h2", "hidden", "You wrote"), made("p", "said", wrote), details,
     button("Edit and send again", () => acts.edit(i, wrote)));
   const said = made("div", "said");
@@ -32,11 +33,8 @@ function itemOf(turn, i, isLast, acts) {
   said.append(...read(parts));
   // Notes are on all that was drawn so far: once is enough.
   if (isLast) list.append(...asking(needs, (chosen) => acts.release(i, turn, chosen)), ...noted(notes, wordsStay));
-  const copied = button("Copy answer", async () => {
-    const done = await acts.copy(parts.map(({ text, original }) => original ?? text).join(""));
-    copied.textContent = done ? "Copied" : "The browser did not allow copying";
-  });
-  model.append(made("h2", "hidden", "The model answered"), said, ...(list.childElementCount ? [list] : []), copied);
+  model.append(made("h2", "hidden", "The model answered"), said, ...(list.childElementCount ? [list] : []),
+    copier("Copy answer", parts.map(({ text, original }) => original ?? text).join(""), acts.copy));
   item.append(you, model);
   return item;
 }
@@ -48,6 +46,14 @@ function made(tag, style = "", words = "") {
   if (words) element.append(words);
   if (tag === "p") element.dir = "auto";
   return element;
+}
+
+/** @param {string} words @param {string} plain @param {Acts["copy"]} copy */
+function copier(words, plain, copy) {
+  const copied = button(words, async () => {
+    copied.textContent = (await copy(plain)) ? "Copied" : "The browser did not allow copying";
+  });
+  return copied;
 }
 
 /** @param {string} words @param {() => void} act */

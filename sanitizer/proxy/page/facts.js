@@ -1,13 +1,16 @@
 // @ts-check
-/* What a result guarantees and costs, in words; and the settings' explanations. */
+/* What a result gives away, guarantees and costs, in words; and the settings' explanations. */
+import { isDrawn, said as nameOf } from "./texts.js";
 
 /**
  * @typedef {import("./texts.js").Replacement} Replacement
+ * @typedef {import("./texts.js").Piece} Piece
  * @typedef {{text: string, replacements: Replacement[], record: Record<string, any>,
  *   budget: {spent: number, left: number | null},
  *   warnings: {start: number, end: number}[],
  *   hints: string[], left: {start: number, end: number, kind: string}[],
- *   risk: {ceiling: number, expected: number | null, note: string,
+ *   needed: {start: number, end: number, kind: string}[], notes: string[],
+ *   risk: {ceiling: number, expected: number | null, blind: number | null, note: string,
  *     words: {total: number, shown: number, expected: number | null, low: number, high: number}}}} Answer
  */
 
@@ -29,8 +32,7 @@ const NO_PRIVACY =
 const BY_CLASS =
   "What stands in for a hidden thing does not depend on it. What was not found to be private leaves as it is.";
 
-export const WAY_OUT =
-  "“Balanced” costs nothing, nor does a placeholder in place of a drawn word; or start the proxy with a larger --budget.";
+export const WAY_OUT = "“Balanced” costs nothing; or start the proxy with a larger --budget.";
 
 const decimals = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const wholes = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
@@ -54,27 +56,55 @@ export function inWords(epsilon) {
   return epsilon <= 6 ? "medium" : "light";
 }
 
-/** @param {Answer} answer @param {boolean} copied whether its cost has been charged by now */
-export function showFacts({ record, budget, risk }, copied) {
-  byId("no-facts").hidden = true;
-  byId("record").hidden = false;
+/** @param {Answer} answer @param {Piece[]} pieces @param {boolean} copied whether its cost has been charged by now */
+export function showFacts(answer, pieces, copied) {
+  const { record, budget, risk } = answer;
+  byId("facts").hidden = false;
+  byId("told").replaceChildren(...told(answer, pieces, copied).map((words) => cell("li", words)));
   showVerdict(record);
   rows(byId("figures"), [
     ...epsilons(record),
-    ["Replaced", counts(record)],
-    ["Unchanged", amount(risk.words.shown, "word")],
     [copied ? "Charged" : "Copying costs", record.charged ? `${shortly(record.charged)} epsilon` : "nothing"],
-    ["Budget", budgetLine(budget, copied ? 0 : record.charged)],
+    ["Budget", `${shortly(budget.spent)} epsilon spent${budget.left === null ? "; no limit is set" : `, ${shortly(budget.left)} left`}`],
     ["Words read or guessed", known(risk.words)],
   ]);
-  byId("risk-note").textContent = riskNote(risk);
+  byId("risk-note").textContent = risk.note;
   rows(byId("terms"), terms(record));
 }
 
 /** No figures. */
 export function clearFacts() {
-  byId("no-facts").hidden = false;
-  byId("record").hidden = true;
+  byId("facts").hidden = true;
+}
+
+/** What a reader of it can learn; each sentence is a figure of the record.
+ * @param {Answer} answer @param {Piece[]} pieces @param {boolean} copied */
+function told({ record, budget: { left }, risk: { expected, blind, words } }, pieces, copied) {
+  const of = (/** @type {Piece} */ { kind, original }) => kind + original.toLowerCase();
+  const things = [...new Map(pieces.filter(({ kind }) => kind !== "article").map((piece) => [of(piece), piece])).values()];
+  const [drawn, others] = [things.filter(isDrawn), things.filter((piece) => !isDrawn(piece))];
+  const [one, other] = [drawn[0], others[0]?.replacement];
+  const said = things.length ? [] : ["Nothing in it was recognized as private."];
+  if (other) said.push(`A reader sees ${other}${others.length > 1 ? " and the like" : ""} in place of ${amount(others.length, "thing")}` +
+    `${other.startsWith("<") ? ": what kind of thing it is, where the same one comes again, and nothing else about it" : ""}.`);
+  if (one) {
+    const what = one.kind === "word" ? amount(drawn.length, "word") : drawn.length > 1 ? `${drawn.length} facts` : `the ${nameOf(one)}`;
+    const example = copied || one.left || one.kind === "word" ? "" : " when it leaves (shown is an example)";
+    const easiest = drawn.length > 1 && one.kind !== "word" ? " of the easiest" : "";
+    const guess = expected === null ? "How often a guess is right is not known." :
+      `The best guess${easiest} is right ${often(expected)}${blind ? `; without the text, ${often(blind)}` : ""}.`;
+    said.push(`A reader sees ${drawn.length > 1 ? "others" : "another one"}, drawn by chance${example}, in place of ${what}. ${guess}`);
+  }
+  if (record.detector === "none" && record.mechanism === "none") said.push(NO_PRIVACY);
+  if (words.shown) said.push(`${words.shown} of ${amount(words.total, "word")} leave as you wrote them. They may give away what is hidden, or be private without being recognized: no figure here covers that.`);
+  if (record.charged && left !== null) said.push(`${copied ? "It took" : "Sending takes"} ${shortly(record.charged)} of your budget for draws; ${shortly(left)} are left${copied ? "" : " now"}.`);
+  return said;
+}
+
+/** How often, in words. @param {number} p */
+function often(p) {
+  if (p < 0.01) return "less than 1 time in 100";
+  return p < 0.3 ? `about 1 time in ${Math.round(1 / p)}` : `about ${Math.min(9, Math.round(10 * p))} times in 10`;
 }
 
 /** One figure over all words of the text, under every setting. @param {Answer["risk"]["words"]} words */
@@ -83,13 +113,7 @@ function known({ total, shown, expected, low, high }) {
   const [from, to] = [shown + low, shown + high].map((n) => Math.min(1, n / total));
   if (expected === null) return `up to ${percent(to)}: no bound is known for what was drawn`;
   const most = percent((shown + expected) / total);
-  return from === to ? most : `${most} (${percent(from)} to ${percent(to)})`;
-}
-
-/** @param {Answer["risk"]} risk */
-function riskNote({ words: { total, shown, expected }, note }) {
-  const guessed = !expected ? "" : ` Of the others, ${shortly(expected)} ${expected === 1 ? "is" : "are"} expected to be guessed`;
-  return `${shown} of ${amount(total, "word")} leave as they are.${guessed}${guessed && "; the range holds for 95 of 100 draws."} ${note}`;
+  return from === to ? most : `${most} (in 95 of 100 draws ${percent(from)} to ${percent(to)})`;
 }
 
 /** What has left in this conversation, the last first. @param {Record<string, any>[]} left */
@@ -121,11 +145,11 @@ function showVerdict(record) {
     verdict.className = record.certified ? "good" : "bad";
     verdict.textContent = record.certified ? "Hidden by class." : "Hidden, not certified.";
     const drawn = `${shortly(record.epsilon_per_unit)} for each drawn thing, once; ${shortly(record.conversation_epsilon)} in this conversation`;
-    meant.textContent = record.n_drawn ? `${BY_CLASS} Epsilon ${drawn}.` : BY_CLASS;
+    meant.textContent = record.n_drawn ? `${BY_CLASS} Epsilon ${drawn}. ${meaning(record.epsilon_per_unit)}` : BY_CLASS;
     return;
   }
   const strength = `Epsilon ${shortly(record.epsilon_per_unit)} for each private word`;
-  meant.textContent = certified ? `${strength}, by proof.` : perturbed ? `${strength} is a setting only: ${record.reason}.` : NO_PRIVACY;
+  meant.textContent = certified ? `${strength}, by proof.` : perturbed ? `${strength} is a setting only: ${record.reason}.` : "";
 }
 
 /** @param {Record<string, any>} record @returns {[string, string][]} */
@@ -139,41 +163,8 @@ function epsilons(record) {
   ];
 }
 
-/** @param {Record<string, any>} record */
-function counts(record) {
-  const things = record.detector !== "none";
-  const found = things
-    ? [[record.n_things, record.n_drawn ? `thing${record.n_things === 1 ? "" : "s"} (${record.n_drawn} drawn)` : "thing"]]
-    : [[record.n_units, "word"], [record.n_numbers, "number"], [record.n_identifiers, "identifier"]];
-  return found.filter(([n]) => n).map(([n, name]) => (name.endsWith(")") ? `${n} ${name}` : amount(n, name))).join(", ") || "nothing";
-}
-
 /** @param {number} n @param {string} name */
 const amount = (n, name) => `${decimals.format(n)} ${name}${n === 1 ? "" : "s"}`;
-
-/** @param {Answer["budget"]} budget @param {number} cost */
-function budgetLine({ spent, left }, cost) {
-  if (left === null) return `${shortly(spent)} epsilon spent; no limit is set`;
-  const line = document.createElement("span");
-  const short = cost > left ? ". This text costs more than is left." : "";
-  line.className = short && "bad";
-  line.append(`${shortly(spent)} epsilon spent, ${shortly(left)} left${short}`, gauge(spent, left, cost));
-  return line;
-}
-
-/** What is spent, and the next cost behind it. @param {number} spent @param {number} left @param {number} cost */
-function gauge(spent, left, cost) {
-  const [bar, used, next] = ["div", "i", "i"].map((tag) => document.createElement(tag));
-  const limit = spent + left || 1;
-  const after = (spent + cost) / limit;
-  bar.className = `gauge ${after > 1 ? "red" : after > 0.75 ? "amber" : ""}`;
-  for (const [name, value] of Object.entries({ role: "meter", "aria-label": "Budget spent", "aria-valuemin": 0, "aria-valuemax": limit, "aria-valuenow": spent }))
-    bar.setAttribute(name, String(value));
-  used.style.width = `${(100 * spent) / limit}%`;
-  next.style.width = `${Math.min(100 - (100 * spent) / limit, (100 * cost) / limit)}%`;
-  bar.append(used, next);
-  return bar;
-}
 
 /** Never rounded to certainty or to nothing. @param {number} p */
 function percent(p) {
@@ -197,12 +188,12 @@ function terms(record) {
   return /** @type {[string, string][]} */ (all.filter(([, value]) => value));
 }
 
-/** @param {HTMLElement} list @param {[string, string | Node][]} pairs */
+/** @param {HTMLElement} list @param {[string, string][]} pairs */
 function rows(list, pairs) {
   list.replaceChildren(...pairs.flatMap(([name, value]) => [cell("dt", name), cell("dd", value)]));
 }
 
-/** @param {string} tag @param {string | Node} content */
+/** @param {string} tag @param {string} content */
 function cell(tag, content) {
   const element = document.createElement(tag);
   element.append(content);

@@ -13,6 +13,7 @@ const [form, model, key, cancel, status] = ["send", "model", "key", "send-cancel
 let aborter = new AbortController();
 let tellsModels = false; // without a key
 let listed = ""; // the key that the listed models were asked with
+let listSoon = () => {};
 
 /** The model that is asked. @returns {string} */
 export const named = () => model.value.trim();
@@ -23,6 +24,7 @@ export function describeSending({ upstream, upstream_is_local: local, needs_key:
   byId("key-label").hidden = byId("key-hint").hidden = !needsKey;
   tellsModels = local || !needsKey;
   model.value ||= last;
+  listSoon();
 }
 
 /** @param {string} words @param {boolean} [bad] */
@@ -31,14 +33,22 @@ function say(words, bad = false) {
   status.className = bad ? "bad" : "";
 }
 
-/** Names to choose from, once a person comes to the field; without them a name can be typed all the same.
- * @param {(path: string, values: object) => Promise<any>} ask */
-async function list(ask) {
+/** Names to choose from, once there is a key; without them a name can be typed all the same.
+ * @param {(path: string, values: object) => Promise<any>} ask @param {boolean} [quiet] say nothing of a failure */
+async function list(ask, quiet = false) {
   const given = key.value.trim();
   if (!(given || tellsModels) || (listed === given && byId("models").childElementCount)) return;
   listed = given;
-  const { models } = await ask("/page/models", { key: given }).catch(() => ({ models: [] }));
-  byId("models").replaceChildren(...models.map((/** @type {string} */ value) => Object.assign(document.createElement("option"), { value })));
+  try {
+    const { models } = await ask("/page/models", { key: given });
+    if (listed !== given) return;
+    byId("models").replaceChildren(...models.map((/** @type {string} */ value) => Object.assign(document.createElement("option"), { value })));
+    model.placeholder = models.length ? `${models.length} models` : "Its name";
+    if (models.length === 1) model.value ||= models[0];
+    say("");
+  } catch (error) {
+    if (!quiet && error instanceof Error) say(`${error.message} Its models cannot be listed: type a name.`, true);
+  }
 }
 
 /**
@@ -48,6 +58,7 @@ async function list(ask) {
  * @param {(turns: any[]) => void} next called when the text was answered
  */
 export function wireSending(ask, leave, cost, which, next) {
+  listSoon = () => list(ask, true);
   model.addEventListener("focus", () => list(ask));
   key.addEventListener("change", () => list(ask));
   cancel.addEventListener("click", () => aborter.abort());

@@ -15,7 +15,7 @@ const LONG = 20_000; // characters from which the marks in the original wait for
 const STYLES = ["word", "vault", "article"];
 /** Classes of things, as a person says them. @type {Record<string, string>} */
 const SAID = {
-  number: "number", article: "article", word: "word", TERM: "unknown word", PERSON: "name", ORGANIZATION: "organization",
+  MONEY: "amount", TERM: "unknown word", PERSON: "name", ORGANIZATION: "organization",
   CONDITION: "illness", BELIEF: "belief", ORIGIN: "origin", MEDICAL: "medical number", ID: "number of a case or customer",
   SSN: "social security number", IBAN: "IBAN", URL: "web address", IP: "IP address", EMAIL: "e-mail address",
 };
