@@ -310,12 +310,13 @@ def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:
     """
     plain, its = view.decoded, view.parted.view
     shown, closed = plain.inside(view.shown), plain.inside(view.closed)
+    declared = [word for word in said if overlapping(shown, word.start, word.end)]
     if shown:
         said = [word for word in said if not overlapping(shown, word.start, word.end)]
     joined = [
         each
         for each in _joined(plain.text, said, closed)
-        if not each.visible or each.score >= alone
+        if not each.visible or (each.score >= alone and not _is_rest(plain.text, each, declared))
     ]
     places = plain.outside([(each.start, each.end) for each in joined])
     usual = _usual(plain.text, said)
@@ -329,6 +330,12 @@ def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:
     passing = [(word.start, word.end) for word in said if word.kind is None and not word.visible]
     everyday = tuple(plain.outside(passing))
     return Reading(tuple(findings), everyday, its.language, view.code, view.pieces)
+
+
+def _is_rest(text: str, each: Finding, declared: Sequence[Labelled]) -> bool:
+    """Return True for "and" of "14 and 15 May" where both dates are declared: it tells nothing."""
+    beside = overlapping(declared, each.start - 2, each.end + 2)
+    return text[each.start : each.end].islower() and any(w.kind == each.kind for w in beside)
 
 
 def _usual(text: str, said: Sequence[Labelled]) -> list[tuple[int, int, float]]:

@@ -79,6 +79,14 @@ def test_kept_phrases_leave_wherever_they_occur(preset: str) -> None:
     assert kept.record.declared == 5
 
 
+def test_a_small_word_between_kept_dates_is_no_date() -> None:
+    text = "My son Tom was off school on 14 and 15 May with a fever. He comes back on Monday."
+    kept = of("balanced").sanitize(text, keep=["14", "15 May", "Monday"])
+    assert "on 14 and 15 May with" in kept.text
+    assert kept.text.endswith("back on Monday.")
+    assert not {"Tom", "fever"} & set(kept.text.split())
+
+
 def test_a_kept_phrase_is_public_context_for_the_words_around() -> None:
     model = Recording()
     sanitizer = Sanitizer(Cape(5.0), "strict", model=model)
