@@ -22,7 +22,7 @@ def test_copying_charges_once_and_copies_what_was_shown(visit: Visit, sanitizer:
     expect(visit.page.locator("#status")).to_have_text("Copied, free.")
     assert (visit.clipboard(), sanitizer.spent) == (shown, 15.0)
     visit.write(TEXT + " So")
-    assert visit.status() == "This version has not left the machine."
+    assert visit.status() == "This text has not left this machine."
 
 
 def test_two_quick_clicks_are_one_copy(visit: Visit, sanitizer: Sanitizer) -> None:

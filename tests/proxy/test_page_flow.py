@@ -207,6 +207,57 @@ def test_a_task_that_needs_hidden_amounts_is_hinted_at(visit: Visit) -> None:
     expect(visit.page.locator("#rules li")).to_contain_text(["£240 leaves", "£95 leaves"])
 
 
+def test_what_is_needed_is_offered_in_languages_without_hints(visit: Visit) -> None:
+    visit.write("Die Miete kostet 1.250 €, ich verdiene 3.400 €. Wie viel bleibt mir übrig?")
+    said = visit.page.locator("#notices li").filter(has_text="seems to need what is hidden")
+    expect(said).to_contain_text("they are computed here")
+    with visit.page.expect_response("**/page/preview"):
+        said.get_by_role("button", name="Let all 2 leave").click()
+    expect(visit.page.locator("#result")).to_contain_text("1.250 €, ich verdiene 3.400 €")
+    expect(visit.page.locator("#notices")).not_to_contain_text("seems to need")
+
+
+def test_the_figures_are_said_in_words_and_numbers_are_behind_them(visit: Visit) -> None:
+    answer = visit.write(TEXT)
+    risk, words = answer["risk"], answer["risk"]["words"]
+    place = next(r["replacement"] for r in answer["replacements"] if not r["drawn"])
+    expect(visit.page.locator("#told li")).to_have_text(
+        [
+            f"In place of 2 things a reader sees {place} and the like: what kind of thing it is, "
+            "where the same one comes again, and nothing else about it.",
+            "In place of the illness a reader sees another one, drawn by chance when it leaves "
+            "(here you see an example). The best guess is right about 1 time in "
+            f"{round(1 / risk['expected'])}; without the text, about 1 time in "
+            f"{round(1 / risk['blind'])}.",
+            f"{words['shown']} of {words['total']} words leave as you wrote them. They may give "
+            "away what is hidden, or be private without being recognized: no figure here covers "
+            "that.",
+            re.compile("^Sending takes 5 of your budget for draws; [0-9,.]+ are left now.$"),
+        ]
+    )
+    expect(visit.page.locator("#figures")).to_be_hidden()
+    visit.page.locator("#record summary").click()
+    expect(visit.page.locator("#figures")).to_be_visible()
+    expect(visit.page.locator("#verdict-meaning")).to_contain_text("at most a factor of 148")
+    left(visit)
+    expect(visit.page.locator("#told")).not_to_contain_text("example")
+
+
+def test_a_hidden_name_may_leave_or_get_another_stand_in(visit: Visit) -> None:
+    visit.write(TEXT)
+    visit.page.locator(".change").filter(has_text="Peter").click()
+    expect(visit.page.locator("#menu button")).to_have_text(
+        [re.compile("^Let this name leave"), re.compile("^Another stand-in")]
+    )
+    expect(visit.page.locator("#menu-note")).to_contain_text("SANITIZER_CORRECTIONS")
+    visit.page.keyboard.press("Escape")
+    act(visit, "Peter", "Another stand-in")
+    expect(visit.page.locator("#result")).to_have_text(re.compile(r"^My father <TERM_\d"))
+    assert visit.page.evaluate("document.activeElement !== document.body")
+    visit.page.locator(".change").filter(has_text="hepatitis").click()
+    expect(visit.page.locator("#menu-note")).to_contain_text("a second draw would reveal more")
+
+
 def test_the_language_is_said_where_it_changes_what_is_done(visit: Visit) -> None:
     visit.write(GERMAN)
     expect(visit.page.locator("#notices li")).to_contain_text(["read as German"])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from sanitizer import Corrections, Sanitizer
 from sanitizer.lm.masked import OnnxMaskedLM
@@ -126,6 +126,89 @@ def test_what_the_model_asks_for_leaves_once_a_person_says_so(browser: Browser, 
         assert "Peter" not in last["content"]
 
 
+def test_hidden_amounts_are_computed_here_and_the_model_is_told_how_once(
+    browser: Browser, model: OnnxMaskedLM
+) -> None:
+    async def adding(received: Received, writer: asyncio.StreamWriter) -> None:
+        hidden = re.findall(r"<MONEY_\w+>", received.said() if received.body else "")
+        said = chat(f"It is {{{{= {' + '.join(hidden[:2])} }}}}.") if hidden else b'{"data": []}'
+        writer.write(reply(said))
+        await writer.drain()
+
+    sanitizer = Sanitizer(policy="guarded", model=model)
+    with upstream(adding) as up, visiting(browser, sanitizer, upstream=up.url) as visit:
+        visit.page.locator("#model").fill("small-1")
+        ask(visit, "Peter owes £240 and Elena owes £95. How much in total?", 1)
+        answered = visit.page.locator(".turn .model .said")
+        expect(answered).to_have_text(re.compile("^It is £335"))
+        ask(visit, "And £10 and £20 in total?", 2)
+        visit.prefer("balanced")  # each turn is read as it was sent
+        visit.page.reload()
+        expect(answered).to_have_text([re.compile("^It is £335"), re.compile("^It is £30")])
+        sent = [each.json()["messages"] for each in up.requests if each.body][-1]
+        told = ["write a formula" in each["content"] for each in sent]
+        assert told == [True, False, False]
+        assert "£" not in json.dumps(sent, ensure_ascii=False)
+
+
+def test_what_leaves_as_it_is_needed_can_be_hidden_and_is_not_warned_of_then(
+    browser: Browser, model: OnnxMaskedLM
+) -> None:
+    with visiting(browser, Sanitizer(model=model)) as visit:
+        visit.write("Peter owes £240 and Elena owes £95. How much in total?")
+        said = visit.page.locator("#notices li").filter(has_text="leaves as you wrote it")
+        with visit.page.expect_response("**/page/preview"):
+            said.get_by_role("button", name="Hide “£240”").click()
+        expect(visit.page.locator("#result")).not_to_contain_text("£240")
+        expect(said.get_by_role("button", name="Hide “£240”")).to_have_count(0)
+        expect(visit.page.locator("#notices")).not_to_contain_text("Let “£240”")
+        with visit.page.expect_response("**/page/preview"):
+            said.get_by_role("button", name="calculate here").click()
+        expect(visit.page.locator("input[value=guarded]")).to_be_checked()
+        expect(visit.page.locator("#result")).not_to_contain_text("£95")
+        expect(said).to_have_count(0)
+
+
+def of_an_api_elsewhere(visit: Visit) -> None:
+    """The page as it is where the API is on another machine and wants a key."""
+
+    def told(route: Route) -> None:
+        found = route.fetch()
+        route.fulfill(response=found, json=found.json() | {"upstream_is_local": False})
+
+    visit.page.route("**/page/settings", told)
+    visit.open()
+
+
+def test_models_are_listed_once_a_key_is_there(visit: Visit, api: Upstream) -> None:
+    listed = visit.page.locator("#models option")
+    expect(listed).to_have_count(2)  # on this machine no key is asked for
+    del api.requests[:]
+    of_an_api_elsewhere(visit)
+    visit.page.locator("#model").focus()
+    visit.write(TEXT)
+    assert api.requests == []
+    visit.page.locator("#key").fill(KEY)
+    visit.page.locator("#key").press("Tab")
+    expect(listed).to_have_count(2)
+    expect(visit.page.locator("#model")).to_have_attribute("placeholder", "2 models")
+    assert [each.headers["authorization"] for each in api.requests] == [f"Bearer {KEY}"]
+
+
+def test_where_models_cannot_be_listed_a_name_can_be_typed(browser: Browser) -> None:
+    with (
+        upstream(an_api(status=401)) as up,
+        visiting(browser, Sanitizer(policy="identifiers"), upstream=up.url) as visit,
+    ):
+        of_an_api_elsewhere(visit)
+        visit.page.locator("#key").fill("wrong")
+        visit.page.locator("#key").press("Tab")
+        expect(visit.page.locator("#send-status")).to_have_text(
+            "The API refuses this key (status 401). Its models cannot be listed: type a name."
+        )
+        expect(visit.page.locator("#model")).to_be_editable()
+
+
 def test_what_an_api_says_against_it_is_shown(browser: Browser) -> None:
     sanitizer = Sanitizer(policy="identifiers")
     answered = reply(b'{"error": {"message": "There is no such model"}}', status=404)
@@ -180,6 +263,10 @@ def test_one_click_hides_or_keeps_a_word_for_good(
         with visiting(browser, address) as visit:
             visit.write(text)
             visit.page.locator(".change").filter(has_text="Leeds").click()
+            actions = ["Let this place leave", "Never hide it again", "Always hide it", "Another"]
+            expect(visit.page.locator("#menu button")).to_have_text(
+                [re.compile(f"^{each}") for each in actions]
+            )
             with visit.page.expect_response("**/page/remember") as kept:
                 visit.page.locator("#menu").get_by_role("button", name="Never hide").click()
             assert kept.value.json() == {"changed": True}

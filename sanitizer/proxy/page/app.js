@@ -164,7 +164,7 @@ async function preview() {
 /** The same text again, after a reload too, is no news to whoever got it. @param {Answer} answer */
 function whetherLeft(answer) {
   if (left.some((one) => one.text === answer.text)) return `This text has left. Copying or sending it again: ${cost(answer)}.`;
-  return left.length ? "This version has not left the machine." : "Nothing has left this machine yet.";
+  return left.length ? "This text has not left this machine." : "Nothing has left this machine yet.";
 }
 
 /** How far a long text has come. @param {number} mine @param {number} began */
@@ -327,8 +327,13 @@ function showNotices(answer, isCopied = false) {
 function budgetNotice({ record, budget }) {
   if (budget.left === null || record.charged <= budget.left) return [];
   const words = `This text costs ${shortly(record.charged)} epsilon, and ${shortly(budget.left)} are left: it cannot be copied or sent. ${WAY_OUT}`;
-  const other = document.querySelector("input[value=balanced]");
-  return [notice([words], ...(other ? [/** @type {[string, () => void]} */ (["Use “Balanced”", () => other.click()])] : []))];
+  return [notice([words], ...use("balanced", "Use “Balanced”"))];
+}
+
+/** What chooses another policy, where there is one. @param {string} policy @param {string} name @returns {[string, () => void][]} */
+function use(policy, name) {
+  const choice = /** @type {?HTMLElement} */ (document.querySelector(`input[value=${policy}]:not(:checked)`));
+  return choice ? [[name, () => choice.click()]] : [];
 }
 
 /** @param {Answer} answer */
@@ -339,10 +344,12 @@ function languageNotice({ record }) {
 }
 
 /** @param {Answer} answer */
-const factNotice = ({ warnings }) => offer("This may reveal something sensitive in everyday words, and leaves as step 2 shows it:", "hide", wordsAt(warnings));
+const factNotice = ({ warnings }) =>
+  offer("This may reveal something sensitive in everyday words, and leaves as step 2 shows it:", "hide", wordsAt(warnings));
 
 /** What leaves as it is because the request needs it, said before it is sent. @param {Answer} answer */
-const leftNotice = ({ left }) => offer("This leaves as you wrote it, because your question seems to need it:", "hide", wordsAt(left));
+const leftNotice = ({ left }) => offer("This leaves as you wrote it, because your question seems to need it:", "hide", wordsAt(left),
+  left.some(({ kind }) => CALCULATED.has(kind)) ? use("guarded", "Hide all, and calculate here (“Guarded”)") : []);
 
 /** What is hidden and seems to be needed. @param {Answer} answer */
 function hintNotices({ hints, left, needed, notes }) {
@@ -361,15 +368,15 @@ function hintNotices({ hints, left, needed, notes }) {
 const wordsAt = (places) => stretches(places).map(({ from, to }) => text.value.slice(from, to).trim());
 
 /** A notice with a button for each of several stretches, and one for all.
- * @param {string} words @param {"keep" | "hide"} way @param {string[]} phrases */
-function offer(words, way, phrases) {
+ * @param {string} words @param {"keep" | "hide"} way @param {string[]} phrases @param {[string, () => void][]} [others] */
+function offer(words, way, phrases, others = []) {
   const fitting = [...new Set(phrases)].filter((phrase) => phrase.length <= MAX_PHRASE);
   const [verb, end] = way === "hide" ? ["Hide ", ""] : ["Let ", " leave"];
   /** @param {(string | Node)[]} name @param {string[]} some @returns {[(string | Node)[], () => void]} */
   const act = (name, some) => [[verb, ...name, end], () => some.forEach((phrase) => addRule(way, phrase))];
   if (!phrases.length) return [];
   return [notice([words], ...fitting.slice(0, MOST_OFFERED).map((phrase) => act(["“", own(phrase), "”"], [phrase])),
-    ...(fitting.length > 1 ? [act([`all ${fitting.length}`], fitting)] : []))];
+    ...(fitting.length > 1 ? [act([`all ${fitting.length}`], fitting)] : []), ...others)];
 }
 
 /** @param {Answer} answer */

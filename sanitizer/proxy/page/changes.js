@@ -87,7 +87,7 @@ function entry(pieces, at) {
 }
 
 function showRules() {
-  const all = [...rules.keep.map((phrase) => [phrase, "leaves as it is"]), ...rules.hide.map((phrase) => [phrase, "always hidden"])];
+  const all = [...rules.keep.map((phrase) => [phrase, "leaves as it is"]), ...rules.hide.map((phrase) => [phrase, "is hidden"])];
   byId("rules-box").hidden = !all.length;
   byId("rules").replaceChildren(...all.map(([phrase, what]) => {
     const [item, words, button] = ["li", "span", "button"].map((tag) => document.createElement(tag));

@@ -85,15 +85,15 @@ function told({ record, budget: { left }, risk: { expected, blind, words } }, pi
   const [drawn, others] = [things.filter(isDrawn), things.filter((piece) => !isDrawn(piece))];
   const [one, other] = [drawn[0], others[0]?.replacement];
   const said = things.length ? [] : ["Nothing in it was recognized as private."];
-  if (other) said.push(`A reader sees ${other}${others.length > 1 ? " and the like" : ""} in place of ${amount(others.length, "thing")}` +
+  if (other) said.push(`In place of ${amount(others.length, "thing")} a reader sees ${other}${others.length > 1 ? " and the like" : ""}` +
     `${other.startsWith("<") ? ": what kind of thing it is, where the same one comes again, and nothing else about it" : ""}.`);
   if (one) {
     const what = one.kind === "word" ? amount(drawn.length, "word") : drawn.length > 1 ? `${drawn.length} facts` : `the ${nameOf(one)}`;
-    const example = copied || one.left || one.kind === "word" ? "" : " when it leaves (shown is an example)";
+    const example = copied || one.left || one.kind === "word" ? "" : " when it leaves (here you see an example)";
     const easiest = drawn.length > 1 && one.kind !== "word" ? " of the easiest" : "";
     const guess = expected === null ? "How often a guess is right is not known." :
       `The best guess${easiest} is right ${often(expected)}${blind ? `; without the text, ${often(blind)}` : ""}.`;
-    said.push(`A reader sees ${drawn.length > 1 ? "others" : "another one"}, drawn by chance${example}, in place of ${what}. ${guess}`);
+    said.push(`In place of ${what} a reader sees ${drawn.length > 1 ? "others" : "another one"}, drawn by chance${example}. ${guess}`);
   }
   if (record.detector === "none" && record.mechanism === "none") said.push(NO_PRIVACY);
   if (words.shown) said.push(`${words.shown} of ${amount(words.total, "word")} leave as you wrote them. They may give away what is hidden, or be private without being recognized: no figure here covers that.`);

@@ -44,7 +44,7 @@ async function list(ask, quiet = false) {
     if (listed !== given) return;
     byId("models").replaceChildren(...models.map((/** @type {string} */ value) => Object.assign(document.createElement("option"), { value })));
     model.placeholder = models.length ? `${models.length} models` : "Its name";
-    if (models.length === 1) model.value ||= models[0];
+    if (models.length === 1 && document.activeElement !== model) model.value ||= models[0];
     say("");
   } catch (error) {
     if (!quiet && error instanceof Error) say(`${error.message} Its models cannot be listed: type a name.`, true);
