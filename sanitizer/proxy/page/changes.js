@@ -123,7 +123,7 @@ export function openMenu(piece, anchor) {
     ...(piece.kind === "article" || piece.kind === "number" || piece.original.length > MAX_PHRASE ? [] : [
       action(`Let this ${said(piece)} leave`, keeps, () => addRule("keep", piece.original)),
       ...(remember ? [
-        action("Never hide it again", "In every text to come, on this machine and for all who share its memory.", () => addRule("keep", piece.original, true)),
+        action("Never hide it again", "In every text to come, on this machine and for all who share its corrections.", () => addRule("keep", piece.original, true)),
         action("Always hide it", "In every text to come, whatever stands around it.", () => addRule("hide", piece.original, true)),
       ] : []),
       ...(piece.left || piece.kind === "TERM" ? [] : [action("Another stand-in", other, () => addRule("hide", piece.original))]),
