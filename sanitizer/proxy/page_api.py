@@ -178,10 +178,7 @@ class Shown:
 
 
 class PageSanitizers:
-    """Sanitizers for the settings chosen on the page, a few of them kept. Safe for many threads.
-
-    They share a vault in memory.
-    """
+    """Sanitizers for settings of the page, which share a vault in memory. Safe for many threads."""
 
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._first = sanitizer.derive(vault=MemoryVault(max_messages=MAX_REMEMBERED))
@@ -192,9 +189,8 @@ class PageSanitizers:
 
     def charged(self, conversation: str, wish: Wish) -> Sanitizer:
         """Return the Sanitizer whose budget a copy is charged to."""
-        base = self._charged.get(
-            conversation, lambda: self._first.derive(conversation=conversation)
-        )
+        derive = partial(self._first.derive, conversation=conversation)
+        base = self._charged.get(conversation, derive)
         return base.derive(policy=self._policy(wish), mechanism=self._mechanism(wish))
 
     def preview(self, conversation: str, wish: Wish) -> tuple[Sanitizer, RiskMeter | None]:
@@ -206,18 +202,16 @@ class PageSanitizers:
             ModelError: the model cannot be loaded.
         """
         policy = self._policy(wish)
+        settings: Json = {"conversation": conversation, "policy": policy, "charged": False}
         if not policy.perturb:
-            return self._first.derive(conversation=conversation, policy=policy, charged=False), None
+            return self._first.derive(**settings), None
 
         def load() -> tuple[Sanitizer, RiskMeter]:
             loaded = self._first.derive(policy="strict", mechanism=self._mechanism(wish))
             return loaded, RiskMeter(loaded)
 
         base, meter = self._drawing.get((wish.mechanism, wish.epsilon), load)
-        derived = base.derive(
-            conversation=conversation, policy=policy, mechanism=base.mechanism, charged=False
-        )
-        return derived, meter
+        return base.derive(mechanism=base.mechanism, **settings), meter
 
     def risk(
         self, preview: Sanitizer, meter: RiskMeter | None, wish: Wish, result: SanitizedText
@@ -367,24 +361,19 @@ class PageApi:
 
     async def settings(self, request: Request) -> Response:
         """Answer with what the page may choose from, and where it sends to."""
-        parts = urlsplit(self._settings.upstream)
-        asked = {
-            "upstream": parts.netloc,
-            "upstream_is_local": is_loopback(parts.hostname or ""),
-            "needs_key": self._settings.key is None,
-        }
-        return json_answer(self._sanitizers.settings() | asked)
+        parts, settings = urlsplit(self._settings.upstream), self._sanitizers.settings()
+        local = is_loopback(parts.hostname or "")
+        asked = {"upstream": parts.netloc, "needs_key": self._settings.key is None}
+        return json_answer(settings | asked | {"upstream_is_local": local})
 
     async def state(self, request: Request) -> Response:
         """Answer with what the page showed before it was loaded again."""
         conversation = self._conversations.name(request.state.headers)
 
         def told() -> Json:
-            shown = self._of(conversation)
-            wish = asdict(shown.wish) if shown.wish else None
-            left = [
-                {"at": at, "text": s.text, "record": s.record.as_dict()} for at, s in shown.left
-            ]
+            own = self._of(conversation)
+            wish = asdict(own.wish) if own.wish else None
+            left = [{"at": at, "text": s.text, "record": s.record.as_dict()} for at, s in own.left]
             return {"wish": wish, "left": left, "turns": self._turns(conversation)}
 
         return await answered(self._restorers.run(0, told), request)
@@ -548,13 +537,12 @@ class PageApi:
             for each in result.replacements
         ]
         needed = [] if charged else self._sanitizers.needed(conversation, wish, result)
-        words = known_words(wish.text, result, risk.expected)
         return result, result.as_dict() | {
             "replacements": replacements,
             "needed": [asdict(each) for each in needed],
             "notes": [inner.answers.note([result]), inner.answers.instruction([result])],
             "budget": {"spent": paying.spent, "left": paying.budget_left},
-            "risk": risk.as_dict() | {"words": words},
+            "risk": risk.as_dict() | {"words": known_words(wish.text, result, risk.expected)},
         }
 
     def _turns(self, conversation: str) -> list[Json]:
