@@ -1,7 +1,11 @@
-"""A progress bar on standard error. It shows counts and times only, never a word of a prompt."""
+"""A progress bar on standard error; where that is no terminal, a line each ten seconds.
+
+It shows counts and times only, never a word of a prompt.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -12,6 +16,7 @@ Report = Callable[[int, int, bool], None]
 _REPORT: ContextVar[Report | None] = ContextVar("report", default=None)
 _PULSE: ContextVar[Report | None] = ContextVar("pulse", default=None)
 _LONG = 1500  # pieces of a text, about three windows of the reader: shorter ones need no bar
+_EVERY = 10.0  # seconds between two lines where nobody watches a terminal
 
 
 def report(done: int, total: int, charged: bool = False) -> None:
@@ -71,9 +76,7 @@ def reading_bar(shown: bool) -> Iterator[Report]:
         def watcher(done: int, total: int, charged: bool) -> None:
             nonlocal bar
             if shown and bar is None and done < total and total > _LONG:
-                from tqdm import tqdm
-
-                bar = bars.enter_context(tqdm(total=total, desc="reading", leave=False))
+                bar = bars.enter_context(_bar(total, desc="reading: ", leave=False))
             if bar is not None:
                 bar.update(done - bar.n)
                 if done >= total:
@@ -89,7 +92,7 @@ def progress_bar(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
 
     Args:
         total: how many items there will be.
-        shown: False: nothing is shown. Callers show a bar only where a person is watching.
+        shown: False: nothing is shown.
 
     >>> with progress_bar(2, shown=False) as advance:
     ...     for _ in range(2):
@@ -98,14 +101,30 @@ def progress_bar(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
     if not shown:
         yield lambda n: None
         return
-    from tqdm import tqdm  # 44 ms, which only those who see the bar need to wait
-
-    with tqdm(total=total) as bar:
+    with _bar(total) as bar:
 
         def advance(n: int) -> None:
             bar.update(n)
 
         yield advance
+
+
+class _Lines:
+    """A file that takes the states of a bar and makes each of them a line of standard error."""
+
+    def write(self, state: str) -> None:
+        if line := state.strip():  # what clears a bar is blank
+            sys.stderr.write(f"{line}\n")
+
+
+def _bar(total: int, **options: Any) -> Any:
+    from tqdm import tqdm  # 44 ms, which only those who see the bar need to wait
+
+    if not sys.stderr.isatty():
+        form = "sanitizer: {desc}{n_fmt} of {total_fmt}, {elapsed} so far, about {remaining} left"
+        options |= {"bar_format": form, "file": _Lines(), "leave": False}
+        options |= {"delay": _EVERY, "mininterval": _EVERY, "miniters": 1}
+    return tqdm(total=total, **options)
 
 
 def counted(items: Iterable[Item], total: int) -> Iterator[Item]:

