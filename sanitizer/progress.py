@@ -88,25 +88,9 @@ def reading_bar(shown: bool) -> Iterator[Report]:
 
 @contextmanager
 def progress_bar(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show a bar for `total` items; yields a function that counts items just done.
-
-    Args:
-        total: how many items there will be.
-        shown: False: nothing is shown.
-
-    >>> with progress_bar(2, shown=False) as advance:
-    ...     for _ in range(2):
-    ...         _ = advance(1)
-    """
-    if not shown:
-        yield lambda n: None
-        return
-    with _bar(total) as bar:
-
-        def advance(n: int) -> None:
-            bar.update(n)
-
-        yield advance
+    """Show a bar for `total` items, or nothing; yield a function that counts items just done."""
+    with _bar(total, disable=not shown) as bar:
+        yield bar.update
 
 
 class _Lines:
@@ -118,7 +102,7 @@ class _Lines:
 
 
 def _bar(total: int, **options: Any) -> Any:
-    from tqdm import tqdm  # 44 ms, which only those who see the bar need to wait
+    from tqdm import tqdm  # takes 44 ms
 
     if not sys.stderr.isatty():
         form = "sanitizer: {desc}{n_fmt} of {total_fmt}, {elapsed} so far, about {remaining} left"
@@ -132,7 +116,4 @@ def counted(items: Iterable[Item], total: int) -> Iterator[Item]:
 
     An item counts when the next one is asked for.
     """
-    with progress_bar(total, shown=True) as advance:
-        for item in items:
-            yield item
-            advance(1)
+    yield from _bar(total, iterable=items)

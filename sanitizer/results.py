@@ -21,6 +21,11 @@ VALUES = frozenset("DATE DATE_OF_BIRTH MONEY NUMBER".split())
 """Kinds of what can be calculated with, or written in another way."""
 
 
+def many(n: int, what: str) -> str:
+    """Return a count in words, such as "1 tenant" and "2 tenants"."""
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """One replaced stretch of a text.

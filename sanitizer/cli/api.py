@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import logging
 import os
 import signal
 import sys
@@ -39,6 +40,7 @@ from sanitizer.cli.options import (
     store_options,
 )
 from sanitizer.errors import BudgetExceeded, SanitizerError
+from sanitizer.results import many
 
 if TYPE_CHECKING:
     from sanitizer.clients.chat import ChatConnection
@@ -104,6 +106,7 @@ def serve(upstream: str | None, config: Path | None, workers: int, **options: An
     The budget is that of all requests together; with --config, the file says whose is how much.
     """
     check_libraries()
+    logging.basicConfig(format="%(asctime)s %(message)s")
     if upstream is None and config is None:
         raise ValueError("serve needs --upstream URL, or --config FILE")
     if config is None:
@@ -428,9 +431,8 @@ class Chat:
             return f"[no differential privacy: {record.reason}; {account}]"
         sure = "certified" if record.certified else f"NOT certified: {record.reason}"
         what = "private word" if record.detector == "none" else "drawn thing"
-        n = record.n_units
-        each = f"{n} {what}{'' if n == 1 else 's'} at epsilon {record.epsilon_per_unit:g}"
-        cost = f"[{each if n else 'nothing was drawn'}, {sure}; {account}]"
+        each = f"{many(record.n_units, what)} at epsilon {record.epsilon_per_unit:g}"
+        cost = f"[{each if record.n_units else 'nothing was drawn'}, {sure}; {account}]"
         # What the figures mean is said once, not below each message.
         if record.neighboring_relation == self._explained:
             return cost

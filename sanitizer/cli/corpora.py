@@ -29,6 +29,7 @@ from sanitizer.cli.options import (
     setting_options,
     write,
 )
+from sanitizer.results import many
 
 if TYPE_CHECKING:
     from sanitizer.bulk.job import BulkJob
@@ -94,7 +95,7 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
         if options["vault"] is None:
             raise ValueError("--restore needs --vault, the file of the job")
         n_rows = restore_files(options["vault"], source, target, tuple(options["columns"]))
-        write(f"{n_rows} rows restored")
+        write(f"{many(n_rows, 'row')} restored")
         return 0
     n_cores, workers = os.cpu_count() or 1, options["workers"]
     job = _job(target, options, threads=max(1, n_cores // (workers or n_cores)))
@@ -105,7 +106,7 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
         )
     except KeyboardInterrupt:
         with JobStore(job.store) as store:
-            done = f"{store.n_done()} rows are done and kept in {job.store}"
+            done = f"{many(store.n_done(), 'row')} done and kept in {job.store}"
         said = f"sanitizer: interrupted; {done}: the same command goes on with the rest"
         click.echo(said, err=True)
         return INTERRUPTED
@@ -140,9 +141,10 @@ def _described(report: BulkReport, job: BulkJob) -> str:
     n_refused = sum(report.n_refused.values())
     unit = "row" if job.unit_column is None else f"value of {job.unit_column!r}"
     lines = [
-        f"{report.n_rows} rows in {report.n_files} files, {report.n_before} of them done before, "
+        f"{many(report.n_rows, 'row')} in {many(report.n_files, 'file')}, {report.n_before} of "
+        "them done before, "
         f"{n_refused} refused and left empty",
-        f"{report.n_things} things with stand-ins, {report.n_drawn} of them drawn",
+        f"{many(report.n_things, 'thing')} with stand-ins, {report.n_drawn} of them drawn",
         f"epsilon {report.epsilon_total:g} in all, at most {report.epsilon_max:g} for each "
         f"{unit} ({report.n_units} of them)",
         f"columns that are not named left as they were; kept in {job.store}: outputs and charges, "

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sanitizer.results import many
+
 if TYPE_CHECKING:
     from sanitizer.results import Record, SanitizedText
     from sanitizer.risk.advice import Advice, AdviceSetting
@@ -74,7 +76,7 @@ def in_short(results: Sequence[SanitizedText]) -> str:
     kinds = Counter(kind for kind, _ in _things_of(results))
     found = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     hidden = ", ".join(f"{n} {kind}" for kind, n in found) or "nothing"
-    stay = f"{record.n_public} words stay"
+    stay = f"{many(record.n_public, 'word')} stay{'s' * (record.n_public == 1)}"
     if record.detector != "none":
         hidden += f" ({record.n_drawn} drawn by chance)" if record.n_drawn else ""
         cost = f"epsilon {record.charged:g}"
@@ -125,8 +127,8 @@ def describe(record: Record, n_texts: int = 1) -> str:
         claim = _things(record)
     elif record.mechanism == "none":
         claim = [
-            f"{record.n_identifiers} identifiers in the vault, {record.n_public} other words "
-            f"as they were; NO differential privacy: {record.reason}"
+            f"{many(record.n_identifiers, 'identifier')} in the vault, "
+            f"{many(record.n_public, 'word')} unchanged; NO differential privacy: {record.reason}"
         ]
     else:
         claim = _claim(record)
@@ -141,8 +143,8 @@ def describe(record: Record, n_texts: int = 1) -> str:
 def _things(record: Record) -> list[str]:
     """Return the lines of a record of things that have stand-ins."""
     n_vault = record.n_things - record.n_drawn
-    held = f"{n_vault} thing{'' if n_vault == 1 else 's'} in the vault"
-    kept = f"{record.n_public} words as they were"
+    held = f"{many(n_vault, 'thing')} in the vault"
+    kept = f"{many(record.n_public, 'word')} unchanged"
     if not record.certified:
         return [f"{held}, {record.n_drawn} drawn, {kept}; NOT certified: {record.reason}"]
     if not record.n_drawn:
@@ -165,10 +167,10 @@ def _claim(record: Record) -> list[str]:
         less = f" ({record.epsilon_at_delta:.4g} at delta {record.bound_delta:g})"
     lines = [
         f"{record.mechanism} {record.variant}: {strength}",
-        f"{record.n_units} private words, {record.n_numbers} random numbers, "
-        f"{record.n_identifiers} identifiers and numbers in the vault, {record.n_public} public "
-        f"words; epsilon {record.epsilon_total:g}{delta} for the whole text{less}, "
-        f"{record.epsilon_per_word:g} for the most repeated word",
+        f"{many(record.n_units, 'private word')}, {many(record.n_numbers, 'random number')}, "
+        f"{record.n_identifiers} in the vault (identifiers and numbers), "
+        f"{many(record.n_public, 'public word')}; epsilon {record.epsilon_total:g}{delta} for the "
+        f"whole text{less}, {record.epsilon_per_word:g} for the most repeated word",
         f"compared: {record.neighboring_relation}",
     ]
     if record.reason:
@@ -218,8 +220,8 @@ def describe_audit(report: AuditReport) -> str:
 
 def attack_text(report: AttackReport) -> str:
     """Return a report of attacks in lines, which hold no text of the prompts."""
-    texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
-    words = f"{report.n_words} private words of {texts}, {report.n_trials} draws of each"
+    words = f"{many(report.n_words, 'private word')} of {many(report.n_texts, 'text')}"
+    words += f", {many(report.n_trials, 'draw')} of each"
     certified = "certified" if report.certified else "NOT certified"
     found = report.posterior
     rates = {
@@ -331,7 +333,7 @@ def evaluation_text(report: Evaluation) -> str:
         shares = [counts.get(name, (0, 0)) for counts in columns.values()]
         lines.append([name, *(f"{hits / n:.3f} of {n}" if n else "-" for hits, n in shares)])
     refused = f" ({report.n_refused} more were refused)" if report.n_refused else ""
-    texts = "1 text" if report.n_texts == 1 else f"{report.n_texts} texts"
+    texts = many(report.n_texts, "text")
     read = f"; read by {report.detector_sha256[:16]}" if report.detector_sha256 else ""
     head = f"policy {report.policy}, {texts}{refused}, {report.milliseconds:.1f} ms a text{read}"
     return "\n".join([head, "", *(f"| {' | '.join(line)} |" for line in lines)])
@@ -374,8 +376,8 @@ def describe_synthesis(texts: Sequence[SynthesizedText]) -> str:
         f"{record.method} {record.variant}: {strength}{claim}",
         *([f"NOTE: {record.note}"] if record.note else []),
         *([f"why not certified: {record.reason}"] if record.reason else []),
-        f"{record.n_references} references read for each text, "
-        f"{record.n_charged} tokens paid for, drawn: {n_tokens}",
+        f"{many(record.n_references, 'reference')} read for each text, "
+        f"{many(record.n_charged, 'token')} paid for, drawn: {n_tokens}",
         f"protected: {record.unit}",
         f"compared: {record.relation}",
         f"public: {record.public}",

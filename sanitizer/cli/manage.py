@@ -27,11 +27,12 @@ from sanitizer.cli.options import (
     policy_option,
     write,
 )
+from sanitizer.results import many
 
 if TYPE_CHECKING:
     from sanitizer.corrections.memory import Corrections
     from sanitizer.lm.files import Manifest
-    from sanitizer.storage.ledger import Ledger, Scope
+    from sanitizer.storage.ledger import Budgets, Scope
 
 MEMORY = "SANITIZER_CORRECTIONS"
 _memory_option = file_option("--memory", f"file of the memory; default the first of ${MEMORY}")
@@ -143,7 +144,10 @@ def opened(memory: Path | None, create: bool = False) -> Corrections:
 def budget(
     path: Path, create: bool, limits: list[tuple[str, float]], shown: list[str], as_json: bool
 ) -> None:
-    """Show, set and export the budgets of a ledger; its key is in $SANITIZER_LEDGER_KEY."""
+    """Show, set and export the budgets of a ledger; its key is in $SANITIZER_LEDGER_KEY.
+
+    LEDGER may be the configuration of a proxy (.toml) with its ledger on PostgreSQL.
+    """
     with open_ledger(path, create) as ledger:
         # With --json standard output is for the rows alone.
         if create:
@@ -155,12 +159,11 @@ def budget(
     if as_json:
         lines += [json.dumps(row) for row in rows]
     elif not (shown or limits or create):
-        n_rows = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-        lines.append(f"{n_rows}; --show SCOPE for a balance, --json for all")
+        lines.append(f"{many(len(rows), 'row')}; --show SCOPE for a balance, --json for all")
     write("\n".join(lines), newline=bool(lines))
 
 
-def _limit(ledger: Ledger, scope: str, epsilon: float) -> str:
+def _limit(ledger: Budgets, scope: str, epsilon: float) -> str:
     """Set one limit; return a line that says so."""
     if scope.endswith(":*"):
         kind = scope.removesuffix(":*")
@@ -177,7 +180,7 @@ def _scope(text: str) -> Scope:
     return Scope(kind, name)
 
 
-def _balance(ledger: Ledger, scope: str) -> str:
+def _balance(ledger: Budgets, scope: str) -> str:
     balance = ledger.balance(_scope(scope))
     limited = balance.limit is not None
     limit = f"{balance.left:g} of {balance.limit:g} left" if limited else "no limit"

@@ -32,6 +32,7 @@ from sanitizer.cli.options import (
     store_options,
 )
 from sanitizer.cli.sealed import NOT_FOUND, NOT_RUNNABLE, Sealed
+from sanitizer.results import many
 
 if TYPE_CHECKING:
     from sanitizer.storage.table import Entries
@@ -97,7 +98,7 @@ def run(
     plan = Plan.of(words, os.environ, own_urls(upstream))
     if plan.why_not and not unprotected:
         raise ValueError(f"{plan.why_not}; to run it all the same: --unprotected")
-    if not _is_there(words[0]):
+    if shutil.which(words[0]) is None and not Path(words[0]).exists():
         click.echo(f"sanitizer run: error: {_named(words)} was not found", err=True)
         return NOT_FOUND
     source = click.get_current_context().get_parameter_source("policy")
@@ -117,10 +118,7 @@ def run(
     seen = Traffic(app, watched.originals_of)
     gate = Gate(() if unprotected else plan.refused, LOGINS, sealed)
     listener = Listener(port=0)
-    with (
-        Sealed() if sealed else nullcontext() as room,
-        ExitStack() as stack,
-    ):
+    with Sealed() if sealed else nullcontext() as room, ExitStack() as stack:
         inside, outside = [
             stack.enter_context(each)
             for each in (room.sockets if room else (listener.open(), listener.open()))
@@ -135,7 +133,7 @@ def run(
     if not (quiet or not_started):
         click.echo(seen.summary(watched, sanitizer.spent), err=True)
         for domain, n in gate.n_refused.items():
-            refused = f"{_counted(n, 'connection')} to {domain} refused, nothing was sent"
+            refused = f"{many(n, 'connection')} to {domain} refused, nothing was sent"
             click.echo(f"sanitizer: {refused}", err=True)
     if reveal:
         from sanitizer.cli.display import safe
@@ -149,10 +147,6 @@ def _named(command: Sequence[str]) -> str:
     """Return the name of a command that may be shown: a whole line may hold a text."""
     name = Path(command[0]).name
     return name if re.fullmatch(r"[\w.+-]{1,80}", name) else "the command"
-
-
-def _is_there(name: str) -> bool:
-    return shutil.which(name) is not None or Path(name).exists()
 
 
 def _run(command: list[str], environment: dict[str, str], room: Sealed | None) -> int:
@@ -270,7 +264,7 @@ class Traffic:
         """Return what left and what came back in two lines, without text of either."""
         refused = self.n_requests - self.n_answered
         lines = [
-            f"sanitizer: {_counted(self.n_requests, 'request')}, "
+            f"sanitizer: {many(self.n_requests, 'request')}, "
             f"{self.n_answered} answered" + (f", {refused} refused or failed" if refused else "")
         ]
         if not self.n_requests:
@@ -279,15 +273,11 @@ class Traffic:
         n = len(vault.originals_of())
         kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(vault.kinds.values()).most_common())
         lines.append(
-            f"sanitizer: {_counted(n, 'private thing')} left as stand-ins"
+            f"sanitizer: {many(n, 'private thing')} left as stand-ins"
             + (f" ({kinds})" if kinds else "")
             + f", {len(self.came_back)} came back in answers; epsilon {spent:g} charged in all"
         )
         return "\n".join(lines)
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _within(original: str, text: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sanitizer.errors import PolicyError
-from sanitizer.results import SanitizedText
+from sanitizer.results import SanitizedText, many
 
 MAX_BYTES = 50_000_000
 """Largest document that is opened; unpacked parts may be as large together."""
@@ -267,6 +267,6 @@ def check_images(n_images: int, images: bool) -> None:
     """Raise PolicyError for images, unless they may stay."""
     if n_images and not images:
         raise PolicyError(
-            f"the document holds {n_images} images, which are not read; remove them, or let them "
+            f"the document holds {many(n_images, 'image')}, not read; remove them, or let them "
             'leave as they are with a policy of [wire] images = "pass"'
         )

@@ -540,10 +540,6 @@ class Ledger(Budgets):
             self.close()
             raise
 
-    def __repr__(self) -> str:
-        # What it holds is not read for a repr.
-        return f"Ledger({str(self._path)!r})"
-
     @classmethod
     def create(
         cls, path: str | Path, key: bytes, *, clock: Callable[[], float] = time.time

@@ -23,6 +23,7 @@ from sanitizer.randomness import secret_key
 from sanitizer.storage.databases import CONNECTIONS, SECONDS, Database, Statements
 from sanitizer.storage.sealing import (
     SALT_BYTES,
+    WRONG_KEY,
     Keys,
     derived_keys,
     dumped,
@@ -123,16 +124,17 @@ class PostgresStore:
         create: make the tables if there are none; False makes that an error.
         seconds: how long a statement waits for the database.
         connections: most connections of this process.
+        source: where the URL was read from, such as "env:NAME"; for messages.
 
     Attributes:
         secret: key of the message hashes, 32 bytes.
 
     Raises:
-        ValueError: a short key.
+        ValueError: a short key, no URL.
         VaultError: no database, no right to use it, another version of the tables, a wrong key.
     """
 
-    where, shared = "PostgreSQL", True
+    shared = True
 
     def __init__(
         self,
@@ -142,9 +144,11 @@ class PostgresStore:
         create: bool = True,
         seconds: float = SECONDS,
         connections: int = CONNECTIONS,
+        source: str = "",
     ) -> None:
         self._key = key_bytes(key)
-        self.database = Database(url, seconds, connections, "sanitizer")
+        self.database = Database(url, seconds, connections, "sanitizer", source)
+        self.where = self.database.where
         self.patience = seconds
         self._thread = threading.local()
         try:
@@ -285,9 +289,6 @@ class PostgresStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return "PostgresStore()"
-
     def _renew_some(self, table: str, batch: int) -> int:
         places = SEALED[table]
         newest = self._ring.current.to_bytes(_GENERATION, "big")
@@ -342,7 +343,7 @@ class PostgresStore:
             except VaultError:
                 continue
             return row["slot"], Ring.decoded(plain)
-        raise VaultError(f"{self.where}: wrong key")
+        raise VaultError(f"{self.where}: {WRONG_KEY}")
 
     def _load(self) -> None:
         self._use(self._slot(self._key)[1])

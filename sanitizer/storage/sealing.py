@@ -29,6 +29,8 @@ MIN_BLOCK = 128
 """Smallest padded content in bytes: most identifiers fit, so that their sizes tell nothing."""
 SCRYPT_N = 2**15
 """Cost of deriving keys from a secret: 32 MiB and a tenth of a second for each guess."""
+WRONG_KEY = "wrong key: only the one it was made with opens it; without that all in it is lost"
+"""What is wrong with the key of a store."""
 COMMAND_SECONDS = 30.0
 """How long a command that prints a key may run."""
 
@@ -137,7 +139,8 @@ def read_secret(source: str, folder: Path | None = None) -> str:
         try:
             found = ((folder or Path()) / where).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"no secret in {source}: {type(error).__name__}") from None
+            why = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise ValueError(f"no secret in {source}: {why}") from None
     secret = found.partition("\n")[0].strip()
     if not secret:
         raise ValueError(f"no secret in {source.partition(' ')[0]}: it is empty or not set")
@@ -151,7 +154,8 @@ def _printed(command: str) -> str:
         done = subprocess.run(program, capture_output=True, timeout=COMMAND_SECONDS, check=True)
         return done.stdout.decode()
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
-        raise ValueError(f"no secret from command:{program[0]}: {type(error).__name__}") from None
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise ValueError(f"no secret from command:{program[0]}: {why}") from None
 
 
 def _padded(plain: bytes) -> bytes:

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from sanitizer.errors import VaultError
 from sanitizer.randomness import secret_key
-from sanitizer.results import SanitizedText
+from sanitizer.results import SanitizedText, many
 from sanitizer.storage.table import Cache, Entries, Originals, Wanted
 
 MAX_MESSAGES = 10_000
@@ -171,7 +171,8 @@ class MemoryVault(Vault):
     @contextmanager
     def edit(self, conversation: str) -> Iterator[Entries]:
         with self._lock:
-            entries = self._conversations.get(conversation) or self._empty(conversation)
+            tag = tag_of(self.secret, conversation) if self._apart else 0
+            entries = self._conversations.get(conversation) or Entries(tag=tag)
             if conversation in self._conversations:
                 self._conversations.move_to_end(conversation)
             n_before = len(entries.rows)
@@ -210,11 +211,8 @@ class MemoryVault(Vault):
         self._n_entries -= len(gone.rows)
         self._floor = self._floor if final else max(self._floor, gone.floor_without())
 
-    def _empty(self, conversation: str) -> Entries:
-        return Entries(tag=tag_of(self.secret, conversation) if self._apart else 0)
-
     def __repr__(self) -> str:
-        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
+        return f"MemoryVault({many(self._n_entries, 'identifier')})"
 
 
 class Scratch(MemoryVault):
