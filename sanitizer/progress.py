@@ -1,7 +1,11 @@
-"""A progress bar on standard error. It shows counts and times only, never a word of a prompt."""
+"""A progress bar on standard error; where that is no terminal, a line each ten seconds.
+
+It shows counts and times only, never a word of a prompt.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -12,6 +16,7 @@ Report = Callable[[int, int, bool], None]
 _REPORT: ContextVar[Report | None] = ContextVar("report", default=None)
 _PULSE: ContextVar[Report | None] = ContextVar("pulse", default=None)
 _LONG = 1500  # pieces of a text, about three windows of the reader: shorter ones need no bar
+_EVERY = 10.0  # seconds between two lines where nobody watches a terminal
 
 
 def report(done: int, total: int, charged: bool = False) -> None:
@@ -71,9 +76,7 @@ def reading_bar(shown: bool) -> Iterator[Report]:
         def watcher(done: int, total: int, charged: bool) -> None:
             nonlocal bar
             if shown and bar is None and done < total and total > _LONG:
-                from tqdm import tqdm
-
-                bar = bars.enter_context(tqdm(total=total, desc="reading", leave=False))
+                bar = bars.enter_context(_bar(total, desc="reading: ", leave=False))
             if bar is not None:
                 bar.update(done - bar.n)
                 if done >= total:
@@ -85,27 +88,27 @@ def reading_bar(shown: bool) -> Iterator[Report]:
 
 @contextmanager
 def progress_bar(total: int, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show a bar for `total` items; yields a function that counts items just done.
+    """Show a bar for `total` items, or nothing; yield a function that counts items just done."""
+    with _bar(total, disable=not shown) as bar:
+        yield bar.update
 
-    Args:
-        total: how many items there will be.
-        shown: False: nothing is shown. Callers show a bar only where a person is watching.
 
-    >>> with progress_bar(2, shown=False) as advance:
-    ...     for _ in range(2):
-    ...         _ = advance(1)
-    """
-    if not shown:
-        yield lambda n: None
-        return
-    from tqdm import tqdm  # 44 ms, which only those who see the bar need to wait
+class _Lines:
+    """A file that takes the states of a bar and makes each of them a line of standard error."""
 
-    with tqdm(total=total) as bar:
+    def write(self, state: str) -> None:
+        if line := state.strip():  # what clears a bar is blank
+            sys.stderr.write(f"{line}\n")
 
-        def advance(n: int) -> None:
-            bar.update(n)
 
-        yield advance
+def _bar(total: int, **options: Any) -> Any:
+    from tqdm import tqdm  # takes 44 ms
+
+    if not sys.stderr.isatty():
+        form = "sanitizer: {desc}{n_fmt} of {total_fmt}, {elapsed} so far, about {remaining} left"
+        options |= {"bar_format": form, "file": _Lines(), "leave": False}
+        options |= {"delay": _EVERY, "mininterval": _EVERY, "miniters": 1}
+    return tqdm(total=total, **options)
 
 
 def counted(items: Iterable[Item], total: int) -> Iterator[Item]:
@@ -113,7 +116,4 @@ def counted(items: Iterable[Item], total: int) -> Iterator[Item]:
 
     An item counts when the next one is asked for.
     """
-    with progress_bar(total, shown=True) as advance:
-        for item in items:
-            yield item
-            advance(1)
+    yield from _bar(total, iterable=items)

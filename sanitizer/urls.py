@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_address
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
+
+_DATABASE = re.compile(
+    r"postgres(?:ql)?://(?:[^@/?#]*@)?((?:\[[^]@]*\]|[^]\[:@/?#,]*)(?::\d+)?(?:,[^@/?#]*)?)"
+    r"(?:[/?][^@#]*)?"
+)  # nothing that may be a part of the password is taken for hosts and ports, the group
 
 
 def check_base_url(name: str, url: str) -> str:
@@ -52,6 +57,22 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def database_host(url: str) -> str:
+    """Return host and port of a PostgreSQL URL. Raises ValueError, which shows nothing of it.
+
+    >>> database_host("postgresql://ada:secret@127.0.0.1/budgets")
+    '127.0.0.1:5432'
+    """
+    if (found := _DATABASE.fullmatch(url)) is None:
+        raise ValueError(
+            "must be like postgresql://USER:PASSWORD@HOST:PORT/DATABASE (not shown); in user and "
+            "password write %40 for @, %2F for /, %3F for ? and %23 for #"
+        )
+    given = parse_qs(url.partition("?")[2])
+    host, port = given.get("host", [found[1]])[-1], given.get("port", ["5432"])[-1]
+    return host if re.search(r":\d+$", host) else f"{host or 'this machine'}:{port}"
 
 
 def url_host(host: str) -> str:

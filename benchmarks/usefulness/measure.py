@@ -5,7 +5,6 @@ What counts as hidden and as changed is defined in `sanitizer.risk.evaluation`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -82,7 +81,7 @@ def measured(tools: Mapping[str, Tool], texts: Sequence[LabelledText]) -> dict[s
     """Let every tool treat every text, in turns; return what was counted."""
     kinds = Policy.preset("balanced").identifiers
     found: dict[str, list[Row]] = {name: [] for name in tools}
-    with progress_bar(len(texts), sys.stderr.isatty()) as advance:
+    with progress_bar(len(texts), shown=True) as advance:
         for text in texts:
             hidden = hidden_in(text.text, kinds)
             for name, tool in tools.items():

@@ -6,6 +6,7 @@ import os
 from itertools import pairwise
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
@@ -41,6 +42,7 @@ class Form(QWidget):
         self.epsilon, self.meaning = _epsilons(), QLabel()
         self.leaving = MarkedText()
         self.guarantee, self.balance = QLabel(), QLabel()
+        self.notices, self.notes = _noted(), _noted()
         self.address, self.model = QLineEdit(ADDRESS), QLineEdit(MODEL)
         self.key = QLineEdit(os.environ.get("OPENAI_API_KEY", ""))
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
@@ -60,17 +62,22 @@ class Form(QWidget):
     def _arrange(self) -> None:
         steps = QSplitter(Qt.Orientation.Horizontal)
         steps.setChildrenCollapsible(False)
-        legend = QLabel("Marked: private, stays here. Point at it to see what leaves.")
+        legend = QLabel(
+            "Marked: private, stays here. Wavy line: may be private, and leaves as you wrote it. "
+            "Point at either to see what leaves."
+        )
         steps.addWidget(_step("1", "&Write", self.text, legend))
-        steps.addWidget(_step("2", "What &leaves this machine", self.leaving, self.guarantee))
-        steps.addWidget(_step("3", "The a&nswer, restored", self.answer, self.status))
-        steps.setSizes([390, 390, 390])
-        for line in (legend, self.guarantee, self.balance, self.status):
+        steps.addWidget(
+            _step("2", "What &leaves this machine", self.leaving, self.notices, self.guarantee)
+        )
+        steps.addWidget(_step("3", "The a&nswer, restored", self.answer, self.notes, self.status))
+        for line in (legend, self.guarantee, self.status, self.notices, self.notes, self.balance):
             line.setWordWrap(True)
             line.setTextFormat(Qt.TextFormat.PlainText)
         for line in (legend, self.guarantee, self.status):
             line.setAlignment(Qt.AlignmentFlag.AlignTop)
             line.setMinimumHeight(3 * line.fontMetrics().lineSpacing())
+        steps.setSizes([390, 390, 390])
         column = QVBoxLayout(self)
         column.addLayout(self._settings())
         column.addWidget(steps, 1)
@@ -123,8 +130,20 @@ def _epsilons() -> QSlider:
     return slider
 
 
-def _step(number: str, title: str, pane: QWidget, below: QLabel) -> QWidget:
-    """Return a step: its number and title, the pane, and a line below it."""
+def _noted() -> QLabel:
+    """Return a line that stands out, hidden as long as it is empty."""
+    line = QLabel()
+    line.setAutoFillBackground(True)
+    line.setBackgroundRole(QPalette.ColorRole.ToolTipBase)
+    line.setForegroundRole(QPalette.ColorRole.ToolTipText)
+    line.setMargin(4)
+    line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    line.hide()
+    return line
+
+
+def _step(number: str, title: str, pane: QWidget, *below: QLabel) -> QWidget:
+    """Return a step: its number and title, the pane, and lines below it."""
     step, head = QWidget(), QHBoxLayout()
     column = QVBoxLayout(step)
     column.setContentsMargins(0, 0, 0, 0)
@@ -138,7 +157,8 @@ def _step(number: str, title: str, pane: QWidget, below: QLabel) -> QWidget:
     pane.setAccessibleName(title.replace("&", ""))
     head.addWidget(label)
     column.addWidget(pane, 1)
-    column.addWidget(below)
+    for line in below:
+        column.addWidget(line)
     return step
 
 

@@ -11,14 +11,14 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QToolTip, QWidget
 
+from .sentences import is_drawn
+
 if TYPE_CHECKING:
     from sanitizer import Replacement, SanitizedText
 
 TURN_SECONDS = 0.02  # how long one turn may write before the window answers the person again
 LIGHT = {"drawn": "#0b57a4", "kept": "#8a3b00"}  # on a light ground: at least 7:1 against white
 DARK = {"drawn": "#8cc4ff", "kept": "#ffb977"}
-BY_WORD = ("word", "number", "article")  # kinds of what is drawn word by word
-BY_CLASS = ("CONDITION", "BELIEF", "ORIGIN", "CRIME")  # drawn, or a placeholder
 UNDERLINES = {
     "drawn": QTextCharFormat.UnderlineStyle.SingleUnderline,
     "kept": QTextCharFormat.UnderlineStyle.DashUnderline,
@@ -104,12 +104,6 @@ def _pieces(result: SanitizedText) -> Iterator[tuple[str, Replacement | None]]:
         yield replacement.replacement, replacement
         end = replacement.end
     yield result.text[end:], None
-
-
-def is_drawn(replacement: Replacement) -> bool:
-    """Return True if the stand-in was drawn, False if it is a placeholder."""
-    by_class = replacement.kind in BY_CLASS and not replacement.replacement.startswith("<")
-    return by_class or replacement.kind in BY_WORD
 
 
 def _why(replacement: Replacement) -> str:

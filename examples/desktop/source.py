@@ -1,4 +1,6 @@
-"""The text that is written, its private stretches marked; pointing at one shows what leaves."""
+"""The text that is written. What is private is marked, what leaves all the same is underlined;
+pointing at it shows what leaves.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QEvent, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QResizeEvent, QTextCursor
+from PySide6.QtGui import QColor, QHelpEvent, QResizeEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
 if TYPE_CHECKING:
@@ -19,7 +21,9 @@ LIGHT, DARK = "#ffe3b0", "#5a4312"  # grounds of marks; the text keeps the windo
 
 @dataclass(frozen=True)
 class Mark:
-    """A private stretch of what was written: where Qt counts it, and what leaves in its place."""
+    """A stretch of what was written: where Qt counts it, and what leaves in its place; "" for what
+    leaves as it was written though it may be private.
+    """
 
     start: int
     end: int
@@ -44,6 +48,13 @@ def marks(text: str, result: SanitizedText) -> list[Mark]:
     return found
 
 
+def noticed(text: str, result: SanitizedText) -> list[Mark]:
+    """Return what leaves as it was written: needed, or a sensitive fact in everyday words."""
+    found = [(each.start, each.end) for each in result.left]
+    found += [(each.start, each.end) for each in result.warnings]
+    return [Mark(_units(text[:start]), _units(text[:end]), "") for start, end in found]
+
+
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
@@ -56,11 +67,12 @@ class SourceText(QPlainTextEdit):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._marks: list[Mark] = []
+        self._noticed: list[Mark] = []
         self.verticalScrollBar().valueChanged.connect(self._draw)
 
-    def show_marks(self, found: list[Mark]) -> None:
-        """Mark these stretches in place of those before."""
-        self._marks = found
+    def show_marks(self, found: list[Mark], noticed: list[Mark]) -> None:
+        """Mark the first and underline the others, in place of those before."""
+        self._marks, self._noticed = found, noticed
         self._draw()
         self.marked.emit()
 
@@ -76,7 +88,7 @@ class SourceText(QPlainTextEdit):
             self._draw()
 
     def event(self, event: QEvent) -> bool:
-        """Say of a marked stretch under the pointer what leaves in its place."""
+        """Say of a stretch under the pointer what leaves in its place."""
         if event.type() != QEvent.Type.ToolTip:
             return bool(super().event(event))
         hint = cast(QHelpEvent, event)
@@ -88,7 +100,8 @@ class SourceText(QPlainTextEdit):
         """Return what leaves in place of the stretch at a position; "" where nothing is marked."""
         number = bisect_right([mark.start for mark in self._marks], place) - 1
         if number < 0 or place > self._marks[number].end:
-            return ""
+            stays = any(each.start <= place <= each.end for each in self._noticed)
+            return "<span>Leaves as you wrote it</span>" if stays else ""
         return f"<span>Leaves as “{escape(self._marks[number].leaves)}”</span>"
 
     def _draw(self) -> None:
@@ -98,13 +111,18 @@ class SourceText(QPlainTextEdit):
         visible = self._marks[
             max(0, bisect_left(starts, first) - 1) : bisect_right(starts, last + 1)
         ]
-        self.setExtraSelections([self._selection(mark) for mark in visible])
+        noticed = [mark for mark in self._noticed if mark.start <= last and mark.end >= first]
+        self.setExtraSelections([self._selection(mark) for mark in [*visible, *noticed]])
 
     def _selection(self, mark: Mark) -> QTextEdit.ExtraSelection:
         selection, cursor = QTextEdit.ExtraSelection(), QTextCursor(self.document())
         cursor.setPosition(mark.start)
         cursor.setPosition(mark.end, QTextCursor.MoveMode.KeepAnchor)
         dark = self.palette().base().color().lightness() < 128
-        selection.format.setBackground(QColor(DARK if dark else LIGHT))
+        if mark.leaves:
+            selection.format.setBackground(QColor(DARK if dark else LIGHT))
+        else:
+            selection.format.setUnderlineStyle(QTextCharFormat.UnderlineStyle.WaveUnderline)
+            selection.format.setUnderlineColor(QColor("#ff7b6b" if dark else "#c0261c"))
         selection.cursor = cursor
         return selection

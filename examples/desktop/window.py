@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QKeySequence, QShortcut, QTextCursor
+from PySide6.QtWidgets import QLabel
 
 from .form import STEPS, Form
-from .sentences import balance, guarantee, meaning
-from .source import marks
+from .sentences import balance, guarantee, meaning, notes, notices
+from .source import marks, noticed
 from .wish import DEFAULT_BUDGET, POLICIES, REDRAWN, Target, Wish
 from .work import Work
 
@@ -34,6 +35,7 @@ class Window(Form):
         self._preview: Preview | None = None  # of that wish
         self._sent: Wish | None = None  # the last one that was tried
         self._paid: Wish | None = None  # the last one that was charged
+        self._notes = ""  # on the answer to the last one that was sent
         self._loading, self._sending, self._failure = True, False, ""
         self._pause = QTimer(self)
         self._pause.setSingleShot(True)
@@ -69,7 +71,7 @@ class Window(Form):
         self.work.cancel()
         self._asked = self._preview = None
         self._failure = ""
-        self.text.show_marks([])
+        self.text.show_marks([], [])
         self._pause.start()
         self._update()
 
@@ -89,8 +91,9 @@ class Window(Form):
     def _show(self, preview: Preview) -> None:
         if preview.wish is self._asked:  # else it came too late
             self._preview = preview
-            self.text.show_marks(marks(preview.wish.text, preview.result))
-            self.leaving.show_result(preview.result)
+            text, result = preview.wish.text, preview.result
+            self.text.show_marks(marks(text, result), noticed(text, result))
+            self.leaving.show_result(result)
             self._update()
 
     def _fail(self, failure: str) -> None:
@@ -101,6 +104,8 @@ class Window(Form):
         assert self._preview is not None
         self._sending, self._failure = True, ""
         self.answer.clear()
+        _fill(self.notes, "")
+        self._notes = notes(self._preview.result)
         target = Target(
             self.address.text().strip(), self.model.text().strip(), self.key.text().strip()
         )
@@ -118,6 +123,7 @@ class Window(Form):
         cursor = QTextCursor(self.answer.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.insertText(piece)
+        _fill(self.notes, self._notes)
         if follow:
             bar.setValue(bar.maximum())
 
@@ -151,6 +157,8 @@ class Window(Form):
         record = self._preview.result.record if self._preview else None
         paid = self._preview is not None and self._preview.wish == self._paid
         self.guarantee.setText(guarantee(record) if record else "")
+        found = self._preview and notices(self._preview.wish.text, self._preview.result)
+        _fill(self.notices, found or "")
         self.balance.setText(
             balance(self._spent, self._budget, record.charged if record else None, paid)
         )
@@ -161,3 +169,8 @@ class Window(Form):
         if self._loading:
             return "Loading the model …"
         return "Looking for what is private …" if self._asked and not self._preview else ""
+
+
+def _fill(line: QLabel, text: str) -> None:
+    line.setText(text)
+    line.setVisible(bool(text))

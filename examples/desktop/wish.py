@@ -11,16 +11,18 @@ DEFAULT_EPSILON, EPSILON_MIN, EPSILON_MAX = 5.0, 1.0, 12.0
 POLICIES = {
     "identifiers": "Only e-mail addresses, card numbers and the like are replaced. "
     "No differential privacy.",
-    "deidentify": "Names of people, firms, places and products, dates, and amounts unless needed, "
-    "stay here; what is told of them leaves.",
-    "code": "For source code and logs: keys, names that are surely some, and rows of data.",
-    "balanced": "Who is always hidden; how much and sensitive facts are hidden unless your "
-    "question needs them.",
-    "guarded": "As above, but nothing is left because it is needed, and some facts are drawn.",
+    "deidentify": "Hides names of people, firms, places and products, dates, and amounts unless "
+    "your question needs them. What you say about them leaves.",
+    "code": "For source code and logs: hides keys, hosts, names that are sure to be some, and rows "
+    "of data.",
+    "balanced": "Hides names always, and amounts and sensitive facts unless your question needs "
+    "them.",
+    "guarded": "Hides the same as “balanced” even if your question needs it. Another illness, "
+    "belief, origin or crime may stand for yours.",
     "strict": "Only 179 small words such as “the” and “with” stay as they are.",
 }
 DEFAULT_POLICY = "balanced"
-REDRAWN = "What is drawn is drawn now, and paid for. Read once more what leaves, then send it."
+REDRAWN = "The stand-ins are drawn and paid for now. Read once more what leaves, then send it."
 """Why a text was not sent yet: what leaves is not what was shown."""
 
 

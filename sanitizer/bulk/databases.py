@@ -96,11 +96,11 @@ class PostgresTables(Database):
                 f"a store on PostgreSQL must be {PREFIX}NAME, with at most 40 lower-case letters, "
                 f"digits or _, got {name!r}"
             )
-        url = os.environ.get(DATABASE_VARIABLE, "")
-        if not url:
+        if not (url := os.environ.get(DATABASE_VARIABLE, "")):
             raise ValueError(f"set ${DATABASE_VARIABLE} to postgresql://USER@HOST/DATABASE")
         # The second connection is for a progress bar that looks on.
-        super().__init__(url, BUSY_SECONDS, 2, f"sanitizer_job_{name}")
+        schema, source = f"sanitizer_job_{name}", f"${DATABASE_VARIABLE}"
+        super().__init__(url, BUSY_SECONDS, 2, schema, source)
         self.rows, self.writing = partial(self.read, VaultError), partial(self.alone, VaultError)
         try:
             if made is not None:

@@ -5,21 +5,14 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sanitizer.answers.restorer import Restorer
 from sanitizer.bulk.engines import check_engine, run_parts
-from sanitizer.bulk.files import (
-    Columns,
-    InputFile,
-    check_target,
-    plan,
-    rewrite,
-    row_names,
-)
+from sanitizer.bulk.files import Columns, InputFile, check_target, plan, rewrite, row_names
 from sanitizer.bulk.job import BulkJob
 from sanitizer.bulk.rows import RowSanitizer
 from sanitizer.bulk.store import NANO, JobStore, StoredRow
@@ -99,7 +92,7 @@ def sanitize_files(
         store = rows.store
         store.settle()
         n_before, n_rows = store.n_done(), sum(part.n for part in parts)
-        with _watched(store, n_rows, n_before, progress):
+        with _watched(store, n_rows, n_before) if progress else nullcontext():
             run_parts(engine, job, parts, workers)
         store.settle()
         report = _written(job, store, files, target)
@@ -111,11 +104,8 @@ def sanitize_files(
 
 
 @contextmanager
-def _watched(store: JobStore, n_rows: int, n_before: int, shown: bool) -> Iterator[None]:
+def _watched(store: JobStore, n_rows: int, n_before: int) -> Iterator[None]:
     """Show how many rows are done, as the store has it, whatever the engine."""
-    if not shown:
-        yield
-        return
     ended = threading.Event()
 
     def watch() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import logging
 import os
 import signal
 import sys
@@ -102,6 +103,7 @@ def serve(upstream: str | None, config: Path | None, workers: int, **options: An
     --budget is one limit for all requests together; with --config, the file sets limits.
     """
     check_libraries()
+    logging.basicConfig(format="%(asctime)s %(message)s")
     if upstream is None and config is None:
         raise ValueError("serve needs --upstream URL, or --config FILE")
     if config is None:

@@ -99,10 +99,10 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
         return 0
     n_cores, workers = os.cpu_count() or 1, options["workers"]
     job = _job(target, options, threads=max(1, n_cores // (workers or n_cores)))
-    workers, shown = n_cores if workers is None else workers, sys.stderr.isatty()
+    workers = n_cores if workers is None else workers
     try:
         found = sanitize_files(
-            job, source, target, engine=options["engine"], workers=workers, progress=shown
+            job, source, target, engine=options["engine"], workers=workers, progress=True
         )
     except KeyboardInterrupt:
         with JobStore(job.store) as store:
@@ -195,7 +195,7 @@ def synthesize(
     wanted = _object(query) if are_demonstrations and query.startswith("{") else query
     given = {name: value for name, value in setting.items() if value is not None}
     try:
-        texts = synthesize_batch(documents, wanted, n_texts, progress=sys.stderr.isatty(), **given)
+        texts = synthesize_batch(documents, wanted, n_texts, progress=True, **given)
     except TypeError as error:
         # The files hold other things than the query or the template is for.
         raise ValueError(str(error)) from None

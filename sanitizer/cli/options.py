@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from functools import reduce
 from itertools import islice
 from pathlib import Path
@@ -20,7 +21,7 @@ from sanitizer.errors import LedgerError
 
 if TYPE_CHECKING:
     from sanitizer.pipeline.sanitizer import Sanitizer
-    from sanitizer.storage.ledger import Ledger
+    from sanitizer.storage.ledger import Budgets
     from sanitizer.storage.stored_vault import FileVault
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -229,10 +230,19 @@ def open_vault(path: Path, create: bool = True) -> FileVault:
     return FileVault(path, create=create)
 
 
-def open_ledger(path: Path, create: bool = False) -> Ledger:
-    """Open the ledger in a file, with the key from the environment."""
-    from sanitizer.storage.ledger import Ledger
+def open_ledger(path: Path, create: bool = False) -> Budgets:
+    """Open the ledger in a file, with the key from the environment, or that of a proxy (.toml)."""
+    from sanitizer.storage.ledger import Ledger, PostgresLedger
+    from sanitizer.storage.postgres_store import PostgresStore
 
+    if path.suffix == ".toml":
+        from sanitizer.proxy.configuration import Configuration
+
+        if create or (place := Configuration.load(path).storage) is None:
+            raise ValueError(f"{path}: no [storage] (and --create is for a ledger in a file)")
+        store = PostgresStore(**asdict(replace(place, create=False)))
+        click.get_current_context().call_on_close(store.close)
+        return PostgresLedger(store)
     key = key_of(LEDGER_KEY, "ledger").encode()
     if create:
         return Ledger.create(path, key)

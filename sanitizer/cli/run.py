@@ -118,10 +118,7 @@ def run(
     seen = Traffic(app, watched.originals_of)
     gate = Gate(() if unprotected else plan.refused, LOGINS, sealed)
     listener = Listener(port=0)
-    with (
-        Sealed() if sealed else nullcontext() as room,
-        ExitStack() as stack,
-    ):
+    with Sealed() if sealed else nullcontext() as room, ExitStack() as stack:
         inside, outside = [
             stack.enter_context(each)
             for each in (room.sockets if room else (listener.open(), listener.open()))

@@ -217,7 +217,7 @@ def sanitize(
             for each, part in zip(inputs, parts, strict=True)
         )
     try:
-        stopped = _collect(stream, len(texts), results, bar=lines and sys.stderr.isatty())
+        stopped = _collect(stream, len(texts), results, bar=lines)
     except SanitizerError as error:
         refusal = error
     _warn(results, sanitizer)
@@ -286,7 +286,7 @@ def _collect(
     """
     from sanitizer.progress import counted, reading_bar, reported_to
 
-    with _stop_asked() as asked, reading_bar(sys.stderr.isatty() and not bar) as shown:
+    with _stop_asked() as asked, reading_bar(not bar) as shown:
 
         def watcher(done: int, total: int, charged: bool) -> None:
             if asked.is_set() and not charged:

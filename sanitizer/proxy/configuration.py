@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from sanitizer.errors import PolicyError
 from sanitizer.proxy.access import TRACES
 from sanitizer.storage.ledger import Scope
 from sanitizer.storage.sealing import read_secret
 from sanitizer.text.policy import Policy
-from sanitizer.urls import check_base_url
+from sanitizer.urls import check_base_url, database_host
 
 Value = TypeVar("Value")
 
@@ -84,6 +83,7 @@ class StoragePlace:
     create: bool = True
     seconds: float = 1.5
     connections: int = 8
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -328,14 +328,14 @@ def _limits(table: _Table) -> dict[str, float]:
 
 
 def _storage(table: _Table) -> StoragePlace | None:
-    url, key = table.secret("url"), table.secret("key")
-    if url is None and key is None:
+    source, key = table.take("url", str), table.secret("key")
+    if source is None and key is None:
         table.end()
         return None
-    if url is None or key is None:
+    if source is None or key is None:
         raise table.wrong("url and key", "must both be given")
-    if urlsplit(url).scheme not in ("postgresql", "postgres"):
-        raise table.wrong("url", "must begin with postgresql:// (not shown)")
+    with table.naming("url"):
+        database_host(url := read_secret(source, table.folder))
     if len(key) < MIN_KEY:
         raise table.wrong("key", f"must have at least {MIN_KEY} characters")
     place = StoragePlace(
@@ -344,6 +344,7 @@ def _storage(table: _Table) -> StoragePlace | None:
         table.take("create", bool) is not False,
         table.take("seconds", float) or StoragePlace.seconds,
         table.take("connections", int) or StoragePlace.connections,
+        source.partition(" ")[0],
     )
     table.end()
     return place

@@ -235,8 +235,9 @@ def make_server(
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
         config.load()
-    except (ssl.SSLError, OSError):
-        raise ValueError("certfile and keyfile must be a PEM certificate and its key") from None
+    except OSError as error:
+        files = f"certfile {listener.certfile}, keyfile {listener.keyfile or 'the same'}"
+        raise ValueError(f"{files}: no PEM certificate and its key: {error.strerror}") from None
     server = _Server(config)
     server.ready = ready
     return server

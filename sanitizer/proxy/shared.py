@@ -403,21 +403,11 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = _Registry()
-        self.requests = Counter(
-            "sanitizer_requests",
-            "API requests by endpoint and answer, tenant and policy.",
-            ["endpoint", "status", "tenant", "policy"],
-            registry=registry,
-        )
-        self.refusals = Counter(
-            "sanitizer_refusals",
-            "Requests that were not answered, by reason.",
-            ["reason"],
-            registry=registry,
-        )
-        self.epsilon = Counter(
-            "sanitizer_epsilon_spent", "Epsilon charged, in nats.", registry=registry
-        )
+        counter = partial(Counter, registry=registry)
+        told = "API requests by endpoint and answer, tenant and policy."
+        self.requests = counter("sanitizer_requests", told, "endpoint status tenant policy".split())
+        self.refusals = counter("sanitizer_refusals", "Requests refused, by reason.", ["reason"])
+        self.epsilon = counter("sanitizer_epsilon_spent", "Epsilon charged, in nats.")
         self.times = {
             stage: Histogram(
                 f"sanitizer_{stage}_seconds",

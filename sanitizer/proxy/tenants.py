@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from sanitizer.corrections.lists import Memories, memories_of
-from sanitizer.errors import PolicyError, RequestRefused, VaultError, plural
+from sanitizer.errors import PolicyError, RequestRefused, SanitizerError, VaultError, plural
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.proxy.access import KEY_HEADERS, TOKEN, ProxySettings
 from sanitizer.proxy.audit_log import AuditLog, Collector
@@ -182,13 +182,13 @@ class Tenants:
             served = self._all(configuration)
             self.audit.reopen()
         except Exception as error:
-            told = f": {error}" if isinstance(error, PolicyError) else ""
-            log.error("the configuration was not reloaded: %s%s", type(error).__name__, told)
+            told = error if isinstance(error, SanitizerError | ValueError) else type(error).__name__
+            log.error("not reloaded, what was read before holds: %s", told)
             return
         changed = {name for name in self._served if self._served[name] is not served.get(name)}
         self._served = served
         self._kept.drop(lambda conversation: conversation.rpartition("/")[2] in changed)
-        log.warning("the configuration was reloaded: %s", plural(len(served), "tenant"))
+        log.warning("%s was reloaded: %s", self._path, plural(len(served), "tenant"))
 
     async def close(self) -> None:
         """Close connections and files."""

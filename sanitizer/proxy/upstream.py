@@ -157,13 +157,16 @@ class Upstream:
         passed: names of headers of clients that pass besides the usual ones.
 
     Raises:
-        OSError: the file of certificates cannot be read.
+        ValueError: the file of certificates cannot be used.
     """
 
     def __init__(self, settings: ProxySettings, passed: frozenset[str] = frozenset()) -> None:
         self.url, self.key, self.passed = settings.upstream, settings.key, passed
-        self._most = settings.max_connections
-        self._verify = ssl.create_default_context(cafile=str(settings.ca)) if settings.ca else True
+        self.host, self._most = urlsplit(self.url).netloc, settings.max_connections
+        try:
+            self._verify = ssl.create_default_context(cafile=settings.ca) if settings.ca else True
+        except OSError as error:
+            raise ValueError(f"ca: {settings.ca}: no PEM file: {error.strerror}") from None
         self._proxy = _proxy_for(settings.upstream)
         self._seconds = settings.timeout
         # Silence is timed here and by `UpstreamAnswer`; by the library only what comes before it.
@@ -202,11 +205,14 @@ class Upstream:
                     proxy=self._proxy,
                 )
         except aiohttp.ServerTimeoutError:
-            raise UpstreamError("the upstream could not be reached in time", 504) from None
+            raise UpstreamError(
+                f"the upstream {self.host} cannot be reached in time", 504
+            ) from None
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
         except (aiohttp.ClientError, OSError):
-            raise UpstreamError("the upstream could not be reached, or is no HTTP server") from None
+            why = f"the upstream {self.host} cannot be reached, or does not speak HTTP"
+            raise UpstreamError(why) from None
         kind, raw = response.headers.get("content-type", ""), [*response.raw_headers]
         answer = UpstreamAnswer(response.status, kind, raw, response, self._seconds)
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -231,9 +237,8 @@ def _proxy_for(upstream: str) -> str | None:
     """Return the URL of the HTTP proxy that the environment names for an upstream, or None."""
     parts = urlsplit(upstream)
     host = parts.hostname or ""
-    if is_loopback(host) or proxy_bypass(host):
-        return None
-    return getproxies().get(parts.scheme)
+    is_direct = is_loopback(host) or proxy_bypass(host)
+    return None if is_direct else getproxies().get(parts.scheme)
 
 
 # ---- one text of the page ----

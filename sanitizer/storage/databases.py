@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 
 from sanitizer.errors import SanitizerError
 from sanitizer.randomness import secret_key
+from sanitizer.urls import database_host
 
 Result = TypeVar("Result")
 Statements = Sequence[tuple[str, Sequence[object]]]
@@ -50,6 +51,11 @@ _DOWN = ("08", "57P", "53")
 """Beginnings of the errors of a database that is going down, or is out of something."""
 _FAILURES = (sqlite3.Error, OSError, UnicodeDecodeError)
 """What using a SQLite file raises; the last when names and reports come out of a damaged page."""
+_REASONS = {  # what some of PostgreSQL's errors mean
+    "28P01": "it refuses this user or password",
+    "3D000": "it has no database of this name: createdb makes one",
+    "42501": "this user lacks a right there: make it the owner of the database",
+}
 _NOT_INSTALLED = 'PostgreSQL needs asyncpg: pip install "dp-sanitizer[postgres]"'
 
 
@@ -273,14 +279,19 @@ class Database:
         seconds: how long a statement waits for the database.
         connections: most of this process.
         schema: that its tables are in.
+        source: where the URL was read from, which messages name beside host and port.
     """
 
-    def __init__(self, url: str, seconds: float, connections: int, schema: str) -> None:
+    def __init__(
+        self, url: str, seconds: float, connections: int, schema: str, source: str = ""
+    ) -> None:
         try:
             import asyncpg
         except ImportError:
             raise ValueError(_NOT_INSTALLED) from None
 
+        origin = f" (URL from {source})" if source else ""
+        self.where = f"PostgreSQL at {database_host(url)}{origin}"
         self._driver = asyncpg
         self._url = url
         self.schema = schema
@@ -385,19 +396,20 @@ class Database:
             future.cancel()
             self._fail()
             reason = "it did not answer in time"
-        except OSError:
+        except OSError as failure:
             self._fail()
-            reason = "it cannot be reached"
+            why = failure.strerror or type(failure).__name__
+            reason = f"it cannot be reached ({why}): is it running there?"
         except Exception as failure:
             state = getattr(failure, "sqlstate", None) or ""
             if not state and type(failure).__module__.partition(".")[0] != "asyncpg":
                 raise
-            reason = f"{type(failure).__name__} {state}".rstrip()
+            reason = _REASONS.get(state, f"{type(failure).__name__} {state}".rstrip())
             if not state or state.startswith(_DOWN):
                 self._fail()
             elif state not in _RETRIABLE:
-                raise error(f"PostgreSQL cannot be used: {reason}") from None
-        raise _passing(error, f"PostgreSQL cannot be used: {reason}")
+                raise error(f"{self.where} cannot be used: {reason}") from None
+        raise _passing(error, f"{self.where} cannot be used: {reason}")
 
     async def acquire(self) -> Any:
         """Return a connection that nobody else uses: the one that was used last, or a new one."""
@@ -478,9 +490,9 @@ class Database:
 
     def _check(self, error: type[SanitizerError]) -> None:
         if os.getpid() != self._process:
-            raise error("PostgreSQL: opened before a fork; open it again in this process")
+            raise error(f"{self.where}: opened before a fork; open it again in this process")
         if self._down:
-            refused = _passing(error, "PostgreSQL cannot be used: it did not answer a moment ago")
+            refused = _passing(error, f"{self.where}: it did not answer a moment ago")
             refused.is_repeated = True
             raise refused
 
@@ -489,7 +501,8 @@ class Database:
             if self._down:
                 return
             self._down = True
-        log.warning("PostgreSQL does not answer; everything is refused until it does")
+        if self._opened:  # before, whoever opens the store is told
+            log.warning("%s does not answer; everything is refused until it does", self.where)
         asyncio.run_coroutine_threadsafe(self._probe(), self._loop)
 
     async def _probe(self) -> None:
@@ -508,7 +521,7 @@ class Database:
                     slot[0].terminate()
                 self._free.put_nowait(None)
             self._down = False
-            log.warning("PostgreSQL answers again")
+            log.warning("%s answers again", self.where)
 
 
 @lru_cache(maxsize=256)

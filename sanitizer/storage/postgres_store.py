@@ -22,7 +22,15 @@ from sanitizer.errors import LedgerError, SanitizerError, VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.storage import sealing
 from sanitizer.storage.databases import CONNECTIONS, SECONDS, Closing, Database, Statements
-from sanitizer.storage.sealing import SALT_BYTES, Keys, derived_keys, dumped, hmac_of, key_bytes
+from sanitizer.storage.sealing import (
+    SALT_BYTES,
+    WRONG_KEY,
+    Keys,
+    derived_keys,
+    dumped,
+    hmac_of,
+    key_bytes,
+)
 from sanitizer.storage.store import POSTGRES, TABLES, Rows, insert, schema, seconds_of
 
 VERSION = 1
@@ -116,13 +124,14 @@ class PostgresStore(Closing):
         create: make the tables if there are none; False makes that an error.
         seconds: how long a statement waits for the database.
         connections: most connections of this process.
+        source: where the URL was read from, such as "env:NAME"; for messages.
 
     Raises:
-        ValueError: a short key.
+        ValueError: a short key, no URL.
         VaultError: no database, no right to use it, another version of the tables, a wrong key.
     """
 
-    where, shared = "PostgreSQL", True
+    shared = True
 
     def __init__(
         self,
@@ -132,9 +141,11 @@ class PostgresStore(Closing):
         create: bool = True,
         seconds: float = SECONDS,
         connections: int = CONNECTIONS,
+        source: str = "",
     ) -> None:
         self._key = key_bytes(key)
-        self.database = Database(url, seconds, connections, "sanitizer")
+        self.database = Database(url, seconds, connections, "sanitizer", source)
+        self.where = self.database.where
         self.patience = seconds
         self._thread = threading.local()
         try:
@@ -322,7 +333,7 @@ class PostgresStore(Closing):
             except VaultError:
                 continue
             return row["slot"], Ring.decoded(plain)
-        raise VaultError(f"{self.where}: wrong key")
+        raise VaultError(f"{self.where}: {WRONG_KEY}")
 
     def _load(self) -> None:
         self._use(self._slot(self._key)[1])

@@ -31,6 +31,8 @@ SCRYPT_N = 2**15
 """Cost of deriving keys from a secret: 32 MiB and a tenth of a second for each guess."""
 KEY_VARIABLE = "SANITIZER_VAULT_KEY"
 """Environment variable that holds the key where none is given."""
+WRONG_KEY = "wrong key: only the one it was made with opens it; without that all in it is lost"
+"""What is wrong with the key of a store."""
 COMMAND_SECONDS = 30.0
 """How long a command that prints a key may run."""
 
@@ -132,7 +134,8 @@ def read_secret(source: str, folder: Path | None = None) -> str:
         try:
             found = ((folder or Path()) / where).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"no secret in {source}: {type(error).__name__}") from None
+            why = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise ValueError(f"no secret in {source}: {why}") from None
     secret = found.partition("\n")[0].strip()
     if not secret:
         raise ValueError(f"no secret in {source.partition(' ')[0]}: it is empty or not set")
@@ -146,7 +149,8 @@ def _printed(command: str) -> str:
         done = subprocess.run(program, capture_output=True, timeout=COMMAND_SECONDS, check=True)
         return done.stdout.decode()
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
-        raise ValueError(f"no secret from command:{program[0]}: {type(error).__name__}") from None
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise ValueError(f"no secret from command:{program[0]}: {why}") from None
 
 
 def _padded(plain: bytes) -> bytes:

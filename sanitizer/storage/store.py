@@ -29,7 +29,7 @@ from typing import Any, Literal, Self
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.storage.databases import Executor, SQLite, make_file
-from sanitizer.storage.sealing import SALT_BYTES, Keys, dumped, hmac_of
+from sanitizer.storage.sealing import SALT_BYTES, WRONG_KEY, Keys, dumped, hmac_of
 
 VERSION = 2
 """Version of the files; another one is refused."""
@@ -568,8 +568,8 @@ class SqliteStore(SQLite):
             if found != [value]:
                 shown = repr(found[0])[:MAX_SHOWN]  # repr: quick_check reports several lines
                 raise self.kind.error(
-                    f"{self.path}: not a sound {self.kind.noun} of version {VERSION}: "
-                    f"{pragma} is {shown}"
+                    f"{self.path}: not a sound {self.kind.noun} of version {VERSION}, or made by "
+                    f"another version of this package: {pragma} is {shown}"
                 )
         # Triggers and views are in sqlite_schema too: one more of them could undo every write.
         statements = [
@@ -586,7 +586,7 @@ class SqliteStore(SQLite):
         own = keys(salt)
         self.mac, self.seal, self.open = own.mac, own.seal, own.open
         if key_check != self.mac("key check"):
-            raise self.kind.error(f"{self.path}: wrong key")
+            raise self.kind.error(f"{self.path}: {WRONG_KEY}")
         with self.write(self.kind.error) as rows:
             if len(marked) != MARK_BYTES or int.from_bytes(marked, "big") > rows.head.counter:
                 raise self.damaged("changes are missing that the mark counts")

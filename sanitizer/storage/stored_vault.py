@@ -179,15 +179,6 @@ class StoredVault(Vault):
                 found = rows.rows("SELECT id FROM message WHERE owner = ?", owner)
                 rows.drop("message", [row["id"] for row in found])
 
-    def __repr__(self) -> str:
-        select = "SELECT (SELECT count(*) FROM message), (SELECT count(*) FROM entry)"
-        try:
-            with self._store.read(VaultError) as rows:
-                shown = "{} messages, {} identifiers".format(*rows.row(select))
-        except VaultError:
-            shown = "cannot be read"
-        return f"{type(self).__name__}({shown})"
-
     def _id(self, conversation: str) -> bytes:
         return self._store.mac("conversation", conversation)
 

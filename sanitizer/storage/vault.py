@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from sanitizer.errors import VaultError
+from sanitizer.errors import VaultError, plural
 from sanitizer.randomness import secret_key
 from sanitizer.results import SanitizedText
 from sanitizer.storage.table import Cache, Entries, Originals, Wanted
@@ -213,7 +213,7 @@ class MemoryVault(Vault):
         self._floor = self._floor if final else max(self._floor, gone.floor_without())
 
     def __repr__(self) -> str:
-        return f"MemoryVault({len(self._messages)} messages, {self._n_entries} identifiers)"
+        return f"MemoryVault({plural(self._n_entries, 'identifier')})"
 
 
 class Scratch(MemoryVault):

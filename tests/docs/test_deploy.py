@@ -30,6 +30,23 @@ def secrets(name: str) -> set[str]:
     return {Path(path).name for path in _SECRET.findall(CONFIGURATIONS[name])}
 
 
+def test_the_page_for_operators_shows_a_configuration_that_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (DEPLOY.parent / "docs/operations.md").read_text("utf-8")
+    (shown,) = re.findall(r"```toml\n(.*?)```", page, re.S)
+    (tmp_path / "key").write_text("a made-up key of sixteen letters")
+    monkeypatch.setenv("SANITIZER_DATABASE", DATABASE)
+    own = re.sub(r'"(file|command):[^"]+"', '"file:key"', shown)
+    loaded = Configuration.of(own, tmp_path / "proxy.toml")
+    assert loaded.storage is not None
+    assert loaded.storage.source == "env:SANITIZER_DATABASE"
+    taken = set(re.findall(r"^(\w+) = ", shown, re.M))
+    read = (DEPLOY.parent / "sanitizer/proxy/configuration.py").read_text("utf-8")
+    named = re.findall(r'\.(?:take|need|names|secret)\("(\w+)"', read)
+    assert taken >= set(named), "it has every key"
+
+
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_configurations_load(name: str, tmp_path: Path) -> None:
     for each in secrets(name):

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from examples.desktop import wish
 from examples.desktop.desk import Desk
+from examples.desktop.sentences import notices
 from examples.desktop.wish import REDRAWN, Cancelled, Wish
 from sanitizer import Sanitizer
 from sanitizer.pipeline.classes import ClassDraws
+from sanitizer.results import FactWarning
 from sanitizer.testing.server import Answer, error, html, says
 from sanitizer.text.policy import PRESETS
 from tests.examples.conftest import Api
@@ -211,15 +214,65 @@ def test_what_is_promised_is_said_in_plain_words(someone: Person) -> None:
     someone.types(TEXT)
     someone.reads()
     assert someone.window.guarantee.text() == (
-        "Certified: 4 things replaced. What stands in for a thing depends on its class only. "
+        "Certified: 4 things replaced. What replaces a thing depends on its kind only. "
         "What was not found leaves as it is."
     )
     someone.chooses("guarded")
     someone.reads()
     assert someone.window.guarantee.text() == (
-        "Certified: 4 things replaced. What stands in for a thing depends on its class only, "
-        "but for 1, drawn at epsilon 5. What was not found leaves as it is."
+        "Certified: 4 things replaced. What replaces a thing depends on its kind only, "
+        "except 1 drawn at epsilon 5. What was not found leaves as it is."
     )
+
+
+def test_what_leaves_though_it_may_be_private_is_said_before_it_is_sent(someone: Person) -> None:
+    someone.types("My father Peter has hepatitis. What may he eat with hepatitis?")
+    someone.reads()
+    assert someone.window.notices.text() == (
+        "“hepatitis” leaves as you wrote it, because your question seems to need it."
+    )
+    someone.pastes("My husband hit our son yesterday.")
+    someone.reads()
+    assert someone.window.notices.text() == (
+        "“hit our son” may tell something sensitive in everyday words, which are not hidden."
+    )
+    assert someone.window.notices.isVisible()
+    someone.pastes("I earn 4,200 euros at Siemens. Is that more than 3,900 euros?")
+    someone.reads()
+    assert someone.window.notices.text() == (
+        "Amounts are hidden, and this text seems to ask to sort, add or compare: "
+        "an API cannot do that."
+    )
+    someone.pastes("Hello.")
+    someone.reads()
+    assert not someone.window.notices.isVisible()
+
+
+def test_many_notices_are_cut_short() -> None:
+    text = " ".join(f"fact-{n}" for n in range(9))
+    facts = tuple(FactWarning(7 * n, 7 * n + 6) for n in range(9))
+    result = replace(Sanitizer(policy="identifiers").sanitize(text), warnings=facts)
+    assert notices(text, result).endswith("not hidden.\nAnd 4 more.")
+    assert "word …”" in notices("word " * 99, replace(result, warnings=(FactWarning(0, 495),)))
+
+
+def test_a_note_says_that_an_answer_rests_on_what_was_drawn(
+    someone: Person, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ClassDraws, "draw", lambda *_: "gout")
+    someone.chooses("guarded")
+    someone.types(TEXT)
+    someone.sends(api.url)
+    said = "The model read “gout” where you wrote “hepatitis”: its advice may not fit."
+    assert someone.window.notes.text() == said
+    someone.pastes("Mail peter@example.org")
+    someone.reads()
+    assert someone.window.notes.text() == said, "the answer is still there"
+    someone.sends(api.url)
+    assert not someone.window.notes.isVisible()
+    someone.chooses("strict")
+    someone.sends(api.url)
+    assert someone.window.notes.text().startswith("Words that were drawn one by one stay")
 
 
 def test_the_slider_sets_epsilon(someone: Person) -> None:

@@ -52,6 +52,20 @@ def test_private_words_are_marked_where_they_were_written(someone: Person) -> No
     assert source.extraSelections() == [], "what changed is not known to be private yet"
 
 
+def test_what_leaves_though_it_may_be_private_is_underlined(someone: Person) -> None:
+    someone.pastes("😀 He drinks. Elena knows.")
+    someone.reads()
+    source = someone.window.text
+    lines = [
+        each.cursor.selectedText()
+        for each in source.extraSelections()
+        if each.format.underlineStyle() != QTextCharFormat.UnderlineStyle.NoUnderline
+    ]
+    assert lines == ["drinks"]
+    place = source.toPlainText().index("drinks") + 3  # Qt counts the face twice
+    assert source.hint(place) == "<span>Leaves as you wrote it</span>"
+
+
 def test_only_marks_in_view_are_drawn(someone: Person) -> None:
     someone.chooses("identifiers")
     someone.pastes(LONG)

@@ -297,10 +297,30 @@ def test_a_file_that_changed_is_read_again(proxy: Served, up: Upstream) -> None:
 def test_a_file_that_is_wrong_changes_nothing(
     proxy: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (proxy.folder / "proxy.toml").write_text("tenants = 3")
+    path = proxy.folder / "proxy.toml"
+    right = path.read_text()
+    wrong = {
+        "tenants = 3": "upstreams must name at least one",
+        right.replace(
+            "[upstreams.second]", '[upstreams.second]\nca = "nowhere.pem"'
+        ): "nowhere.pem: no PEM file: No such file or directory",
+    }
+    for text, why in wrong.items():
+        path.write_text(text)
+        proxy.tenants.reload()
+        assert caplog.messages[-1].startswith("not reloaded, what was read before holds: ")
+        assert why in caplog.messages[-1]
+        assert proxy.ask("Hello").status_code == 200
+
+
+def test_a_reload_says_how_many_tenants_there_are(
+    proxy: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = proxy.folder / "proxy.toml"
     proxy.tenants.reload()
-    assert "not reloaded" in caplog.text
-    assert proxy.ask("Hello").status_code == 200
+    path.write_text(path.read_text().rpartition("[[tenants]]")[0])
+    proxy.tenants.reload()
+    assert caplog.messages == [f"{path} was reloaded: {n}" for n in ("2 tenants", "1 tenant")]
 
 
 # ---- the file ----

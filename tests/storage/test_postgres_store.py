@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from sanitizer.errors import LedgerError, SanitizerError, VaultError
-from sanitizer.storage.ledger import PostgresLedger
+from sanitizer.storage.ledger import PostgresLedger, Scope
 from sanitizer.storage.postgres_store import PostgresStore
 from sanitizer.storage.sealing import read_secret
 from sanitizer.storage.stored_vault import PostgresVault
 from sanitizer.storage.vault import placeholders
+from sanitizer.urls import database_host
+from tests.cli.running import run
 from tests.storage.ledgers import TALK
 from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.vault_contract import ANNA, BERTA, KEY, PHONE, result
@@ -57,13 +59,80 @@ def test_another_version_is_refused(postgres: PostgresServer, store: PostgresSto
         PostgresStore(postgres.url, KEY)
 
 
-def test_no_message_shows_the_address_or_the_password() -> None:
+def test_a_message_names_host_and_source_and_never_the_password(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     begin = time.monotonic()
+    url = "postgresql://ada:secret-word@127.0.0.1:9/private"
     with pytest.raises(VaultError) as caught:
-        PostgresStore("postgresql://ada:secret-word@127.0.0.1:9/private", KEY)
+        PostgresStore(url, KEY, source="file:secrets/url")
     assert time.monotonic() - begin < REFUSED_SECONDS
-    assert not {"ada", "secret-word", "private"} & set(str(caught.value).replace(":", " ").split())
+    told = str(caught.value)
+    where = "PostgreSQL at 127.0.0.1:9 (URL from file:secrets/url) cannot be used: it cannot be"
+    assert told.startswith(f"{where} reached (Connection refused)")
+    assert not {"ada", "secret-word", "private"} & set(told.replace(":", " ").split())
     assert caught.value.__cause__ is None
+    assert not caplog.records, "the error says it"
+
+
+def test_what_the_server_refuses_is_told_in_words(postgres: PostgresServer) -> None:
+    with pytest.raises(VaultError, match="has no database of this name"):
+        PostgresStore(postgres.url.replace("/postgres?", "/nowhere?"), KEY)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada:12@secret@127.0.0.1/a",
+        "postgresql://ada:12/secret@127.0.0.1/a",
+        "postgresql://ada:12?secret@127.0.0.1/a",
+        "postgresql://ada:12#secret@127.0.0.1/a",
+        "postgresql://ada:secret",
+        "mysql://ada:secret@127.0.0.1/a",
+    ],
+)
+def test_a_url_in_which_a_password_looks_like_a_host_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="must be like postgresql://USER") as caught:
+        PostgresStore(url, KEY)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("postgresql://ada:%40%2F@db.example:5433/a", "db.example:5433"),
+        ("postgres://ada@[::1]/a", "[::1]:5432"),
+        ("postgresql://one:1,two:2/a", "one:1,two:2"),
+        ("postgresql://ada@/a?host=/run/postgresql&port=6000", "/run/postgresql:6000"),
+        ("postgresql:///a", "this machine:5432"),
+    ],
+)
+def test_the_host_of_a_url(url: str, host: str) -> None:
+    assert database_host(url) == host
+
+
+def test_the_command_shows_the_budgets_of_a_proxy(
+    postgres: PostgresServer, store: PostgresStore, tmp_path: Path
+) -> None:
+    (tmp_path / "url").write_text(postgres.url)
+    (tmp_path / "key").write_bytes(KEY)
+    config = tmp_path / "proxy.toml"
+    tenants = """
+[upstreams.first]
+url = "http://127.0.0.1:9/v1"
+[[tenants]]
+name = "ada"
+keys = ["file:key"]
+"""
+    config.write_text(f'[storage]\nurl = "file:url"\nkey = "file:key"\n{tenants}')
+    PostgresLedger(store).reserve([Scope("user", "ada")], 2.0).commit()
+    done = run("budget", str(config), "--limit", "user:ada", "5", "--show", "user:ada")
+    told = "user:ada: 3 of 5 left, 2 spent, 0 reserved\n"
+    assert done.stdout.decode() == f"limit set; {told}{told}"
+    assert b"1 row; --show" in run("budget", str(config)).stdout
+    assert run("budget", str(config), "--create").returncode == 2
+    config.write_text(tenants)
+    assert b"no [storage]" in run("budget", str(config)).stderr
 
 
 def test_it_is_not_used_after_a_fork(store: PostgresStore) -> None:
@@ -160,7 +229,7 @@ def refused(store: PostgresStore) -> float:
     def ask(number: int) -> float:
         vault, ledger = PostgresVault(store), PostgresLedger(store)
         begin = time.monotonic()
-        with pytest.raises(SanitizerError, match=r"cannot be used|busy") as caught:
+        with pytest.raises(SanitizerError, match=r"cannot be used|did not answer|busy") as caught:
             vault.get(b"k") if number % 2 else ledger.reserve([TALK], 1.0)
         assert caught.value.retry_after
         return time.monotonic() - begin
@@ -207,8 +276,9 @@ def test_a_dead_database_refuses_in_time_and_loses_nothing(
         ledger.check()
     gc.collect()  # which would tell of tasks whose errors nobody took
     down, up = "does not answer; everything is refused until it does", "answers again"
+    where = f"PostgreSQL at {own_server.folder}:5432"
     assert [each.message for each in caplog.records] == [
-        f"PostgreSQL {each}" for each in (down, up, down, up)
+        f"{where} {each}" for each in (down, up, down, up)
     ], "once each, without tracebacks"
 
 

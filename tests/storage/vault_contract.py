@@ -207,10 +207,9 @@ class VaultContract:
             kept = list(pool.map(lambda i: vault.put_first(b"k", result(str(i))).text, range(16)))
         assert len(set(kept)) == 1
 
-    def test_its_repr_tells_counts_only(self, vault: Vault) -> None:
+    def test_its_repr_holds_no_text(self, vault: Vault) -> None:
         placeholders(vault, "talk", [ANNA])
         vault.put_first(b"k", result("hello", ANNA[1]))
-        assert "1 messages, 1 identifiers" in repr(vault)
         assert not any(word in repr(vault) for word in ("anna", "talk", "hello"))
 
     def test_a_thing_has_one_stand_in_however_it_is_written(self, vault: Vault) -> None:
