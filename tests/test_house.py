@@ -23,28 +23,28 @@ DOORS = [
 ]
 MAX_FILES_IN_A_PACKAGE = 14
 MAX_LINES = {
-    "answers": 3_790,
-    "bulk": 2_300,
+    "answers": 3_750,
+    "bulk": 2_210,
     "cli": 3_300,
     "clients": 1_320,
-    "corrections": 500,
-    "detect": 2_030,
-    "documents": 850,
-    "identifiers": 3_460,
-    "integrations": 1_000,
-    "lm": 2_500,
-    "pipeline": 4_800,
-    "privacy": 2_750,
+    "corrections": 440,
+    "detect": 1_990,
+    "documents": 790,
+    "identifiers": 3_350,
+    "integrations": 930,
+    "lm": 2_380,
+    "pipeline": 4_660,
+    "privacy": 2_600,
     "proxy": 4_110,
-    "risk": 2_025,
-    "storage": 3_955,
-    "synthesis": 1_100,
-    "testing": 850,
-    "text": 2_785,
-    "wire": 4_825,
+    "risk": 2_000,
+    "storage": 3_880,
+    "synthesis": 1_030,
+    "testing": 800,
+    "text": 2_720,
+    "wire": 4_750,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_790, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_870, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

@@ -27,14 +27,14 @@ MIN_DIGITS = 3
 
 _RUNS = re.compile(r"\S+|\s+")
 _ARTICLE = re.compile(r"(?<![\w'’&/.@-])[Aa]n?\Z")
-_OPENS = re.compile(r"[\"'“‘(\[*_]*")
+_OPENS = "\"'“‘([*_"
 # A word that touches these is part of an address, a path, a placeholder or a numeral.
 _TIED_BEFORE = re.compile(r"[@/\\_#<&]\Z|\w[.,:]\Z")
 _TIED_AFTER = re.compile(r"[@/\\_]|[.,:]\w")
 
 # Adding an -s is more than spelling here, so it is not done: "bus", "quiz", "potato", "leaf",
 # "stomach", "monarch", "taxi", "menu", "woman", "Chinese".
-_UNSURE_WITH_S = re.compile(r"(?:[szoiuf]|fe|[ao]ch|arch|man|nese|guese)\Z")
+_UNSURE_WITH_S = (*"szoiuf", "fe", "ach", "och", "arch", "man", "nese", "guese")
 _PLURALS: dict[str, str] = FORMS["plurals"]
 _SINGULARS = {plural: singular for singular, plural in _PLURALS.items()}
 
@@ -203,7 +203,7 @@ class MappedStream:
     def _agree(self, before: str, word: str) -> None:
         """Make the article that is held back agree with this word, if it is the next one."""
         article = _ARTICLE.search(self._article)
-        if article and _OPENS.fullmatch(before):
+        if article and not before.strip(_OPENS):
             self._article = self._article[: article.start()] + article_for(word, article.group())
 
 
@@ -265,7 +265,7 @@ def plural_of(word: str) -> str | None:
     lower = word.lower()
     if lower in _PLURALS:
         return word[0] + _PLURALS[lower][1:]
-    if _UNSURE_WITH_S.search(lower) or lower in _SINGULARS:
+    if lower.endswith(_UNSURE_WITH_S) or lower in _SINGULARS:
         return None
     regular = not re.search(r"(?:x|[cs]h|[^aeiou]y)\Z", lower)
     if word[0].isupper() and not regular:  # names follow other rules: "the Kennedys"

@@ -25,7 +25,7 @@ _BARE = re.compile(r"[A-Z]+(?:_[A-Z]+)*(?:_[0-9]+)+_?")
 _OF_NAMES = re.compile(r"\W*(?:PERSON|ORGANIZATION)(?:_[0-9]+)+>?\Z")
 _NAME = re.compile(r"[^\W\d_]+(?:[ '’-]{1,2}[^\W\d_]+)*")
 _CAPITAL = re.compile(r"(?<!\w)[A-Z][a-z]")
-_BEFORE_CODE, _IN_CODE = re.compile(r"[@/_#.=:\\$-]\Z"), re.compile(r"[@/_#=\\$]|[.:-]\w")
+_BEFORE_CODE, _IN_CODE = frozenset("@/_#.=:\\$-"), re.compile(r"[@/_#=\\$]|[.:-]\w")
 """What stands before and behind the name of a user, a file or a program."""
 _LONGEST_AFTER = 2
 
@@ -331,7 +331,7 @@ class Style:
         """
         if not self.has_name(written, original):
             return original
-        beside = _BEFORE_CODE.search(self._last) or _IN_CODE.match(after)
+        beside = self._last[-1:] in _BEFORE_CODE or _IN_CODE.match(after)
         in_code = self._n_ticks % 2 or beside
         if in_code or (self._has_letters and not self._has_capitals):
             return original

@@ -33,7 +33,7 @@ _BY_ROLE = frozenset(["NUMBER", "DATE", "MONEY"])
 """Classes of what is private by its role: "4" is not the same thing wherever it stands."""
 _NAMED = frozenset(["PERSON", "ORGANIZATION", "PLACE", "PRODUCT"])
 _OTHER_NAMES = frozenset(["ORGANIZATION", "PLACE", "PRODUCT"])
-_OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
+OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 _LISTS = {"BELIEF": ("RELIGION", "POLITICS")}
 """Classes with several lists: a religion is drawn for a religion. Which one is public."""
 LISTS: tuple[str, ...] = tuple(name for kind in DRAWN for name in _LISTS.get(kind, (kind,)))
@@ -296,7 +296,7 @@ class Linked:
         # "sick" is a word of every text, even if one place tells of an illness.
         if not concept and kind not in _NAMED and is_everyday(form):
             return None
-        opens = _OPENS.search(self._text[max(0, begin - 8) : begin]) is not None
+        opens = OPENS.search(self._text[max(0, begin - 8) : begin]) is not None
         concept = "" if is_adjective(form) else concept
         return Unit(begin, end, form, kind, bool(concept) and opens, concept=concept, found="link")
 

@@ -54,7 +54,7 @@ _SIGN = "[$\u00a2-\u00a5\u20a0-\u20cf]"
 _BEFORE = re.compile(rf"{_SIGN}[ \u00a0]?\Z")
 _AFTER = re.compile(rf"[ \u00a0]?(?:{_SIGN}|[%\u2030])|,-(?![\w-])")
 """Signs that belong to a number that is written beside them."""
-_IN_WORD = re.compile(r"[.,:'’\u2010\u2011-]")
+_IN_WORD = frozenset(".,:'’\u2010\u2011-")
 _IN_NUMBER = ".,:"
 """What joins the parts of one word, and of one number."""
 _LONGEST = 24
@@ -394,7 +394,7 @@ def _whole(written: str, start: int, said: list[Labelled]) -> list[Labelled]:
         gap = written[whole[-1].end - start : word.start - start] if whole else " "
         digits = whole and written[whole[-1].end - start - 1].isdecimal()
         whole.append(word)
-        if not _IN_WORD.fullmatch(gap):
+        if gap not in _IN_WORD:
             first = len(whole) - 1
         elif not (gap in _IN_NUMBER and digits and written[word.start - start].isdecimal()):
             first = len(whole) - 1

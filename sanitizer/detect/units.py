@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sanitizer.detect.classes import Known, Linked, concept_of, is_adjective, listed_public
+from sanitizer.detect.classes import OPENS, Known, Linked, concept_of, is_adjective, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers.networks import has_top_level
@@ -36,7 +36,6 @@ from sanitizer.text.words import (
 Span = tuple[int, int, str]
 Offsets = Sequence[tuple[int, int]]
 _ARTICLE = re.compile(r"(?<!\w)(an?) \Z", re.I)
-_OPENS = re.compile(r"(?:\A|[.!?\u2026][\"')\]]*\s+|\n\s*)[\"'(*_]*\Z")
 
 _KINDS = "|".join(
     kind.replace("_", r"\\?_") for kind in sorted({*CLASSES, *KINDS, "TEXT"}, key=len, reverse=True)
@@ -352,7 +351,7 @@ def _unit(text: str, finding: Finding, policy: Policy, in_row: bool) -> Unit | N
         and (is_part or _MACHINE_MADE.fullmatch(written))
     ):
         return None
-    opens = _OPENS.search(text[max(0, start - 8) : start]) is not None
+    opens = OPENS.search(text[max(0, start - 8) : start]) is not None
     source = f"reader {kind} {finding.score:.2f}"
     needed = finding.needed and kind in policy.left
     concept = concept_of(kind, written) if kind in policy.listed else None

@@ -34,7 +34,7 @@ RUN = "run"
 """Kind of a slot that stands for hidden words; every other kind is one of identifiers."""
 ENGLISH = "en"
 _JOINS = re.compile(r"[ \u00a0\u202f./&_'’ʼ\u2010\u2011\u2013-]|\. | & ")
-_JOINS_DIGITS = re.compile(r"[.,:]")
+_JOINS_DIGITS = frozenset(".,:")
 """What parts two hidden words of one run; and two that meet with digits."""
 _OPENS = re.compile(r"[.!?…:;•>|\"“„«。！？؟\n][\"'“„«(*_#\s-]*\Z")
 """What is between words where the second opens a sentence, a line or an item."""
@@ -366,7 +366,7 @@ def _joined(text: str, word: Word, following: Word, cells: Sequence[int]) -> boo
     if _JOINS.fullmatch(gap):
         return True
     digits = text[word.end - 1].isdecimal() and text[following.start].isdecimal()
-    return digits and _JOINS_DIGITS.fullmatch(gap) is not None
+    return digits and gap in _JOINS_DIGITS
 
 
 def _with_view(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from sanitizer.identifiers.rows import (
+    HUMPS,
     KINDS,
     NUMBER,
     UNSPACED,
@@ -24,7 +25,6 @@ from sanitizer.identifiers.rows import (
 
 Found = tuple[int, int, Row]
 
-_CAMEL = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
 _HUMP = re.compile("[a-z][A-Z]")
 _BETWEEN = re.compile(r"[\s._/'\"’°-]{0,3}")
 """What may stand between two words of a phrase."""
@@ -41,7 +41,7 @@ _GAP = re.compile(
 )
 _PARTICLES = re.compile(r"[^\x00-\x7f]{0,8}")
 """What a script without spaces writes behind a word."""
-_SIGN = re.compile("[#:=№]")
+_SIGNS = frozenset("#:=№")
 _OWNER = re.compile(
     r"(?i)\b(?:my|our|his|her|their|atm|unlock|sim|card|phone|debit|account|login|voicemail|code"
     r"|código|codice|mon|mi|meine?|mio|meu|mijn|il|el|le|die|de) \Z"
@@ -104,7 +104,7 @@ def _words(text: str) -> Iterator[re.Match[str]]:
         return
     for word in WORD.finditer(text):
         if _HUMP.search(text, *word.span()):
-            yield from _CAMEL.finditer(text, *word.span())
+            yield from HUMPS.finditer(text, *word.span())
         else:
             yield word
 
@@ -129,7 +129,7 @@ def _value(text: str, start: int, end: int, rows: list[Row]) -> Found | None:
     gap = _GAP.match(text, end)
     assert gap, "every part of it may be empty"
     first = gap.end()
-    numbered = bool(gap["numbering"] or _SIGN.search(gap["sign"]))
+    numbered = bool(gap["numbering"]) or not _SIGNS.isdisjoint(gap["sign"])
     coded = bool(_CODED.match(text, first)) and not _ISO_DAY.match(text, first)
     coded = coded or bool(_LONG_NUMBER.match(text, first))
     found: list[Found] = []

@@ -81,7 +81,6 @@ _BACK = 48
 _AHEAD = 32
 """Characters after a chunk that an extension, a time or a time zone may take."""
 _LETTER = re.compile(r"[^\W\d_]")
-_IN_WORD = re.compile("[A-Za-z0-9]{3}")
 
 
 def find(asked: Search) -> Iterator[Span]:
@@ -94,7 +93,8 @@ def find(asked: Search) -> Iterator[Span]:
             near = text[max(0, start - 3) : start]
             # A small number is part of an identifier only beside words, or after two letters that
             # belong to it, such as the country of an IBAN.
-            if not _LETTER.search(near + text[end : end + 3]) or _IN_WORD.fullmatch(near):
+            is_inside = len(near) == 3 and near.isascii() and near.isalnum()
+            if is_inside or not _LETTER.search(near + text[end : end + 3]):
                 continue
         taken = [*_ibans(text, start), *_days(text, start, end)]
         yield from taken

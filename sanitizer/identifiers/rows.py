@@ -67,6 +67,8 @@ _END = r"(?![^\W_]|[_-][0-9]|[./](?!00?(?![\w.]))[0-9])"
 _SEPARATORS = re.compile(r"[\s./-]")
 _CHOICE = re.compile(r"\(([^()]*)\)")
 WORD, NUMBER = re.compile(r"[^\W\d_]+"), re.compile("[0-9]+")
+HUMPS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
+"""The words of "socialSecurityNumber"."""
 UNSPACED = re.compile("[\u0900-\u0dff\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7af]")
 """Letters of scripts whose words have no spaces or marks between them: Indic, Thai, East Asian."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from sanitizer.identifiers.checks import entropy, looks_random
 from sanitizer.identifiers.readings import plain_texts
-from sanitizer.identifiers.rows import WORD, Search, any_of, word_lists
+from sanitizer.identifiers.rows import HUMPS, WORD, Search, any_of, word_lists
 
 Named = tuple[int, int, str]
 
@@ -204,7 +204,6 @@ def is_very_random(value: str) -> bool:
 
 # --- Names
 
-_HUMPS = re.compile(r"[A-ZÄÖÜ]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|[A-Z]")
 _NAME_SIZE = 32
 _AROUND_NAME = " \t\"'`[])*_0123456789°\\?!.+|"
 _TYPED = re.compile(
@@ -235,13 +234,13 @@ def class_of(name: str) -> str:
     >>> class_of("DB_PASSWORD"), class_of("tidewaterKey"), class_of("primary_key")
     ('password', 'random', '')
     """
-    for humps in (WORD, _HUMPS):
+    for humps in (WORD, HUMPS):
         for tail in ("", *_LISTS["tails"]):
             if name.lower().endswith(tail):
                 words = humps.findall(name[: len(name) - len(tail)])[-3:]
                 if words and (found := _class_of_words([word.lower() for word in words])):
                     return found
-    words = [word.lower() for word in _HUMPS.findall(name)[-4:]]
+    words = [word.lower() for word in HUMPS.findall(name)[-4:]]
     inside = any(_class_of_words(words[:end]) for end in range(1, len(words)))
     return "random" if inside and words[-1] not in _WORDS["behind_names"] else ""
 

@@ -22,7 +22,6 @@ from sanitizer.lm.reader import CLASSES
 
 _HEADING = re.compile(r"^### (.+?) \| (.+?) \| (.+?)(?: \| (.+))?$", re.MULTILINE)
 _MARK = re.compile(r"⟦([A-Z]+)(?:/[a-z])*:([^⟦⟧⟪⟫]+)⟧|⟪([^⟦⟧⟪⟫]+)⟫")
-_BRACKETS = re.compile("[⟦⟧⟪⟫]")
 
 
 class LabelledSpan(NamedTuple):
@@ -76,7 +75,7 @@ def unmarked(marked: str) -> tuple[str, tuple[LabelledSpan, ...], tuple[tuple[in
         else:
             raise ValueError(f"a mark must have one of the classes {', '.join(CLASSES)}")
     text = "".join([*parts, marked[at:]])
-    if _BRACKETS.search(text):
+    if not set("⟦⟧⟪⟫").isdisjoint(text):
         raise ValueError("a mark is not closed, or stands inside another")
     return text, tuple(spans), tuple(tasks)
 
