@@ -19,6 +19,11 @@ from math import isnan, nan
 from typing import Any
 
 
+def to_install(extra: str) -> str:
+    """Return the command that installs an extra of this package, from an index or in a clone."""
+    return f'pip install "dp-sanitizer[{extra}]" (in a clone: pip install ".[{extra}]")'
+
+
 class SanitizerError(Exception):
     """Base of every error that this package raises on purpose.
 

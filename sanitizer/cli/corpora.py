@@ -29,6 +29,7 @@ from sanitizer.cli.options import (
     setting_options,
     write,
 )
+from sanitizer.errors import to_install
 
 if TYPE_CHECKING:
     from sanitizer.bulk.job import BulkJob
@@ -86,7 +87,7 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
     columns leave as they are.
     """
     if find_spec("pyarrow") is None:
-        raise ValueError('bulk needs pyarrow: pip install "dp-sanitizer[bulk]"')
+        raise ValueError(f"bulk needs pyarrow: {to_install('bulk')}")
     from sanitizer.bulk.run import restore_files, sanitize_files
     from sanitizer.bulk.store import JobStore
 

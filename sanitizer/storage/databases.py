@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
-from sanitizer.errors import SanitizerError
+from sanitizer.errors import SanitizerError, to_install
 from sanitizer.randomness import secret_key
 
 Result = TypeVar("Result")
@@ -50,7 +50,6 @@ _DOWN = ("08", "57P", "53")
 """Beginnings of the errors of a database that is going down, or is out of something."""
 _FAILURES = (sqlite3.Error, OSError, UnicodeDecodeError)
 """What using a SQLite file raises; the last when names and reports come out of a damaged page."""
-_NOT_INSTALLED = 'PostgreSQL needs asyncpg: pip install "dp-sanitizer[postgres]"'
 
 
 class Executor(Protocol):
@@ -273,7 +272,7 @@ class Database:
         try:
             import asyncpg
         except ImportError:
-            raise ValueError(_NOT_INSTALLED) from None
+            raise ValueError(f"PostgreSQL needs asyncpg: {to_install('postgres')}") from None
 
         self._driver = asyncpg
         self._url = url
