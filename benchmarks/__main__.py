@@ -36,12 +36,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from benchmarks.common.machine import FOLDER, causal_fetched, say
+from sanitizer.errors import to_install
 
 Peers = Mapping[str, str]
 EXTRAS: dict[str, tuple[str, Callable[[], bool]]] = {
-    "bench": ('pip install "dp-sanitizer[bench]"', lambda: find_spec("onnx") is not None),
-    "bulk": ('pip install "dp-sanitizer[bulk]"', lambda: find_spec("pyarrow") is not None),
-    "proxy": ('pip install "dp-sanitizer[proxy]"', lambda: find_spec("uvicorn") is not None),
+    "bench": (to_install("bench"), lambda: find_spec("onnx") is not None),
+    "bulk": (to_install("bulk"), lambda: find_spec("pyarrow") is not None),
+    "proxy": (to_install("proxy"), lambda: find_spec("uvicorn") is not None),
     "lm": ("sanitizer models fetch lm", causal_fetched),
 }
 """What a step may need -> how to get it, and whether it is there."""

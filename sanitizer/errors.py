@@ -28,6 +28,11 @@ def plural(n: int, noun: str) -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
+def to_install(extra: str) -> str:
+    """Return the command that installs an extra of this package, from an index or in a clone."""
+    return f'pip install "dp-sanitizer[{extra}]" (in a clone: pip install ".[{extra}]")'
+
+
 class SanitizerError(Exception):
     """Base of every error that this package raises on purpose.
 

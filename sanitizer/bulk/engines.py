@@ -25,7 +25,7 @@ from sanitizer.bulk.files import Part, read, row_names
 from sanitizer.bulk.job import BulkJob
 from sanitizer.bulk.rows import RowSanitizer
 from sanitizer.bulk.store import JobStore
-from sanitizer.errors import SanitizerError
+from sanitizer.errors import SanitizerError, to_install
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -78,7 +78,7 @@ def check_engine(engine: str, workers: int) -> None:
         raise ValueError(f"workers must be at least 1, got {workers}")
     package = {"ray": "ray", "spark": "pyspark"}.get(engine)
     if package is not None and find_spec(package) is None:
-        raise ValueError(f'engine {engine} needs {package}: pip install "dp-sanitizer[{engine}]"')
+        raise ValueError(f"engine {engine} needs {package}: {to_install(engine)}")
 
 
 # ---- processes of this machine ----

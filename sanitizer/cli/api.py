@@ -39,7 +39,7 @@ from sanitizer.cli.options import (
     setting_options,
     store_options,
 )
-from sanitizer.errors import BudgetExceeded, SanitizerError, plural
+from sanitizer.errors import BudgetExceeded, SanitizerError, plural, to_install
 
 if TYPE_CHECKING:
     from sanitizer.clients.chat import ChatConnection
@@ -123,7 +123,7 @@ def serve(upstream: str | None, config: Path | None, workers: int, **options: An
 def check_libraries() -> None:
     """Raise ValueError if the extra "proxy" is not installed."""
     if missing := [name for name in PROXY_LIBRARIES if find_spec(name) is None]:
-        raise ValueError(f'proxy needs {", ".join(missing)}: pip install "dp-sanitizer[proxy]"')
+        raise ValueError(f"proxy needs {' and '.join(missing)}: {to_install('proxy')}")
 
 
 def _serve(upstream: str | None, options: dict[str, Any]) -> None:

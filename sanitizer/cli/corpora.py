@@ -29,7 +29,7 @@ from sanitizer.cli.options import (
     setting_options,
     write,
 )
-from sanitizer.errors import plural
+from sanitizer.errors import plural, to_install
 
 if TYPE_CHECKING:
     from sanitizer.bulk.job import BulkJob
@@ -87,7 +87,7 @@ def bulk(source: Path, target: Path, report: Path | None, restore: bool, **optio
     charged twice. All other columns are copied unchanged.
     """
     if find_spec("pyarrow") is None:
-        raise ValueError('bulk needs pyarrow: pip install "dp-sanitizer[bulk]"')
+        raise ValueError(f"bulk needs pyarrow: {to_install('bulk')}")
     from sanitizer.bulk.run import restore_files, sanitize_files
     from sanitizer.bulk.store import JobStore
 

@@ -17,8 +17,6 @@ from sanitizer.clients.shielding import as_sdk_error, is_shielded, shielded_http
 from sanitizer.errors import RequestRefused
 from sanitizer.pipeline.sanitizer import Sanitizer
 
-HOW = "docs/recipes.md has what to use instead"
-
 
 def http_twins(
     sanitizer: Sanitizer,
@@ -88,7 +86,7 @@ def check_shielded(model: object) -> None:
         n_found += 1
         if not is_shielded(client):
             raise RequestRefused(
-                f"{name} of {kind} is not shielded: it would send past the filter; {HOW}",
+                f"{name} of {kind} is not shielded: it sends past the filter (docs/recipes.md)",
                 "unshielded",
             )
     if not n_found:
@@ -114,8 +112,7 @@ def _clients(model: object) -> Iterator[tuple[str, Any]]:
 
 # ---- LiteLLM ----
 
-_LITELLM = re.compile(r"litellm\.llms\.")
-_USES_GIVEN = re.compile(r"litellm\.llms\.(openai|azure|azure_ai)\.")
+_REPLACES = re.compile(r"litellm\.llms\.(?!(openai|azure|azure_ai)\.)")
 _BUILDS_ITS_OWN = (
     "LiteLLM would not use the client that it was given for this model, but one of its own, past"
     " the filter; use sanitizer.integrations.litellm, which sanitizes before LiteLLM chooses;"
@@ -135,7 +132,7 @@ def refuse_replacement(asker: str) -> None:
     Raises:
         RequestRefused: LiteLLM would send past the filter.
     """
-    if _LITELLM.match(asker) and not _USES_GIVEN.match(asker):
+    if _REPLACES.match(asker):
         raise refused_by_litellm()
 
 

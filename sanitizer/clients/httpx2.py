@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-try:
-    import httpx2
-except ModuleNotFoundError:
-    raise ImportError(
-        'httpx2 is missing; it comes with the extra "openai": pip install "dp-sanitizer[openai]"'
-    ) from None
+import httpx2
 
 from sanitizer.clients.transport import (
     AsyncTransport,

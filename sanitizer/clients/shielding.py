@@ -28,15 +28,11 @@ OnNeed = Callable[[list[tuple[str, str]]], Iterable[str]]
 NOTES_KEY = "sanitizer_notes"
 """Key of the notes: what the model was told in place of each thing that was drawn."""
 
-_HOW_ELSE = (
-    "put sanitizer.clients.httpx.FilterTransport into its HTTP client,"
-    " or run `sanitizer serve` and use it as base_url"
-)
 _SDKS = {
-    "openai": ("OpenAI", "AsyncOpenAI", "OpenAIError"),
-    "anthropic": ("Anthropic", "AsyncAnthropic", "AnthropicError"),
+    "openai": ("OpenAI", "AsyncOpenAI", "OpenAIError", (2, 31)),
+    "anthropic": ("Anthropic", "AsyncAnthropic", "AnthropicError", (0, 98)),
 }
-"""Module -> its two clients, and the class of its errors."""
+"""Module -> its two clients, its errors, and the first version that raises these as they are."""
 _NOWHERE = "wss://refused.invalid"  # the SDK wants an address for WebSockets; it is never used
 
 
@@ -109,7 +105,8 @@ def shield(
     if (sdk := _sdk_of(client)) is None:
         raise TypeError(
             "client must be OpenAI, AsyncOpenAI, Anthropic or AsyncAnthropic,"
-            f" got {type(client).__name__}; for others, {_HOW_ELSE}"
+            f" got {type(client).__name__}; for others, put sanitizer.clients.httpx.FilterTransport"
+            " into their HTTP client, or run `sanitizer serve` and use it as base_url"
         )
     given: Any = client
     kind: Any = type(given)
@@ -203,7 +200,7 @@ def is_shielded(client: Any) -> bool:
 
 def _sdk_of(client: object) -> str | None:
     """Return the name of the loaded SDK that a client belongs to; None for others."""
-    for name, (one, other, _) in _SDKS.items():
+    for name, (one, other, *_) in _SDKS.items():
         sdk: Any = sys.modules.get(name)
         if sdk is not None and isinstance(client, (getattr(sdk, one), getattr(sdk, other))):
             return name
@@ -226,6 +223,12 @@ def _shielded_kind(kind: Any) -> Any:
                 import_module("sanitizer.clients.frameworks").refuse_replacement(asker)
             return type(self)
 
+        def _make_status_error(self, err_msg: str, *, body: object, response: Any) -> Any:
+            """Return the error that the filter put into an answer, or make one as the SDK does."""
+            if isinstance(told := response.extensions.get(KEY), SanitizerError):
+                return told
+            return kind._make_status_error(self, err_msg, body=body, response=response)
+
         @property
         def websocket_base_url(self) -> NoReturn:
             """Refuse: every WebSocket of the SDK asks here before anything is opened."""
@@ -235,14 +238,15 @@ def _shielded_kind(kind: Any) -> Any:
 
         @websocket_base_url.setter
         def websocket_base_url(self, url: object) -> None:
-            """Do nothing: the SDK's constructor sets an address that is never used."""
+            """Keep an address, which is never used: SDKs with WebSockets set one at first."""
+            self.__dict__["websocket_base_url"] = url
 
         def copy(self, **options: Any) -> Any:
             """Copy as the SDK does; the copy is shielded by the same Sanitizer."""
             if options.get("http_client") is not None:
                 options["http_client"] = self._shielded_by.filtered(options["http_client"])
             # Given one, the SDK does not ask for ours; it takes no address beside data_residency.
-            if options.get("data_residency") is None and self._shielded_by.sdk == "openai":
+            if "websocket_base_url" in vars(self) and options.get("data_residency") is None:
                 options["websocket_base_url"] = _NOWHERE
             copied = kind.copy(self, **options)  # no super(), which `__class__` above would mislead
             copied._shielded_by = self._shielded_by
@@ -270,10 +274,8 @@ class _Shield:
     def filtered(self, http_client: Any, user: object | None = None) -> Any:
         """Filter every transport of an HTTP client of either library."""
         for name in ("httpx2", "httpx"):
-            library = sys.modules.get(name)
-            if library is not None and isinstance(
-                http_client, (library.Client, library.AsyncClient)
-            ):
+            library: Any = sys.modules.get(name)
+            if library and isinstance(http_client, (library.Client, library.AsyncClient)):
                 adapter = import_module(f"sanitizer.clients.{name}")
                 by = partial(_SdkFilter, by=self)
                 return adapter.filtered(http_client, self.sanitizer, filter_class=by, user=user)
@@ -289,6 +291,8 @@ class _SdkFilter(TransportFilter):
     def __init__(self, sanitizer: Sanitizer, by: _Shield) -> None:
         super().__init__(sanitizer)
         self._by = by
+        version = sys.modules[by.sdk].__version__.split(".")[:2]
+        self.answers_errors = tuple(map(int, version)) < _SDKS[by.sdk][3]
 
     def request(
         self, method: str, target: bytes, headers: Mapping[str, str], body: bytes

@@ -46,6 +46,8 @@ class TransportFilter:
         sanitizer: Sanitizer of the conversation.
     """
 
+    answers_errors = False  # True for SDKs that try again whatever is raised, and then hide it
+
     def __init__(self, sanitizer: Sanitizer) -> None:
         self._filter = Filter(sanitizer)
         extracts = sanitizer.inner.answers.extractor is not None
@@ -226,6 +228,14 @@ class _Transport(Generic[TransportT]):
             extensions={**response.extensions, KEY: exchange},
         )
 
+    def _failed(self, error: BaseException) -> Any:
+        """Raise an error, or return it in an answer after which nobody asks again."""
+        if not (self._filter.answers_errors and isinstance(error, SanitizerError)):
+            raise error
+        told = {"error": {"message": str(error), "type": "sanitizer_error"}}
+        status, headers = getattr(error, "status", 400), {"x-should-retry": "false"}
+        return self.http.Response(status, headers=headers, json=told, extensions={KEY: error})
+
     def _is_mine(self) -> bool:
         return self._owner is None or self._owner.let_go()
 
@@ -309,10 +319,11 @@ class SyncTransport(_Transport[TransportT]):
 
     def handle_request(self, request: Any) -> Any:
         """Sanitize a request, send it, and restore its answer."""
-        asked = request.method, request.url.raw_path, request.headers, request.read()
-        exchange = self._filter.request(*asked)
-        response = self._transport.handle_request(self._sent(request, exchange))
+        response = None
         try:
+            asked = request.method, request.url.raw_path, request.headers, request.read()
+            exchange = self._filter.request(*asked)
+            response = self._transport.handle_request(self._sent(request, exchange))
             if (streamed := self._events(exchange, response)) is not None:
                 return streamed
             if (again := self._filter.again(exchange, asked, response.read())) is not None:
@@ -322,9 +333,10 @@ class SyncTransport(_Transport[TransportT]):
             kind = response.headers.get("content-type", "")
             body = self._filter.response(exchange, response.status_code, kind, response.read())
             return self._whole(exchange, response, body)
-        except BaseException:
-            response.close()
-            raise
+        except BaseException as error:
+            if response is not None:
+                response.close()
+            return self._failed(error)
 
     def close(self) -> None:
         """Close the other transport, unless a living client uses it too."""
@@ -339,10 +351,11 @@ class AsyncTransport(_Transport[TransportT]):
 
     async def handle_async_request(self, request: Any) -> Any:
         """Sanitize a request, send it, and restore its answer."""
-        asked = request.method, request.url.raw_path, request.headers, await request.aread()
-        exchange = await self._run(self._filter.request, *asked)
-        response = await self._transport.handle_async_request(self._sent(request, exchange))
+        response = None
         try:
+            asked = request.method, request.url.raw_path, request.headers, await request.aread()
+            exchange = await self._run(self._filter.request, *asked)
+            response = await self._transport.handle_async_request(self._sent(request, exchange))
             if (streamed := self._events(exchange, response)) is not None:
                 return streamed
             again = await self._run(self._filter.again, exchange, asked, await response.aread())
@@ -355,12 +368,13 @@ class AsyncTransport(_Transport[TransportT]):
                 self._filter.response, exchange, response.status_code, kind, await response.aread()
             )
             return self._whole(exchange, response, body)
-        except BaseException:
+        except BaseException as error:
             from anyio import CancelScope
 
             with CancelScope(shield=True):  # a cancelled call has to close its connection too
-                await response.aclose()
-            raise
+                if response is not None:
+                    await response.aclose()
+            return self._failed(error)
 
     async def aclose(self) -> None:
         """Close the other transport, unless a living client uses it too."""

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from sanitizer.detect.classes import is_adjective, may_name
 from sanitizer.detect.view import (
     RUN,
     Opened,
@@ -605,6 +606,8 @@ def _encoded(run: Run, tokens: Sequence[tuple[int, int, int]]) -> EncodedRun:
 
 
 def load_lists() -> None:
-    """Load the lists of all languages; raise ModelError if one is missing or damaged."""
+    """Load the lists of languages and classes; raise ModelError if one is missing or damaged."""
     languages()
     is_everyday("")
+    may_name("")
+    is_adjective("")

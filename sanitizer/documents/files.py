@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from sanitizer.errors import PolicyError, plural
+from sanitizer.errors import PolicyError, plural, to_install
 from sanitizer.results import SanitizedText
 
 MAX_BYTES = 50_000_000
@@ -215,9 +215,8 @@ def open_document(path: Path, images: bool = False) -> Document:
     try:
         document: Document = import_module(FORMATS[suffix]).read(path, images)
     except ImportError as error:
-        raise ValueError(
-            f'{suffix} files need {error.name}: pip install "dp-sanitizer[documents]"'
-        ) from None
+        told = f"{suffix} files need {error.name}: {to_install('documents')}"
+        raise ValueError(told) from None
     return document
 
 

@@ -12,14 +12,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-try:
-    import litellm
-    from litellm.integrations.custom_guardrail import CustomGuardrail
-    from litellm.types.guardrails import GuardrailEventHooks
-    from litellm.types.utils import ModelResponse, ModelResponseStream, TextCompletionResponse
-except ModuleNotFoundError:
-    raise ImportError("litellm is missing: pip install litellm") from None
-
+import litellm
+from litellm.integrations.custom_guardrail import CustomGuardrail
+from litellm.types.guardrails import GuardrailEventHooks
+from litellm.types.utils import ModelResponse, ModelResponseStream, TextCompletionResponse
 from pydantic import ValidationError
 
 from sanitizer.errors import RequestRefused, SanitizerError

@@ -9,13 +9,9 @@ import json
 from collections.abc import Callable
 from typing import Any, Literal
 
-try:
-    import agents
-    from agents.run import CallModelData, ModelInputData
-    from agents.tracing.processors import BatchTraceProcessor, TracingExporter, default_exporter
-except ModuleNotFoundError:
-    raise ImportError("openai-agents is missing: pip install openai-agents") from None
-
+import agents
+from agents.run import CallModelData, ModelInputData
+from agents.tracing.processors import BatchTraceProcessor, TracingExporter, default_exporter
 from openai import AsyncOpenAI
 
 from sanitizer.clients.shielding import shield

@@ -704,10 +704,10 @@ class Sanitizer:
             models: False for patterns and lists only, which processes may share: a model has
                 threads, and they are gone after a fork.
         """
-        self.policy.find_identifiers("0")  # any digit: importing all finders takes a while
+        self.policy.find_identifiers("+1 202 555 0100")  # imports what reads numbers
+        if self.policy.detector != "none":
+            load_lists()
         if not models:
-            if self.policy.detector != "none":
-                load_lists()
             return
         if self.policy.perturb:
             self.inner.models()

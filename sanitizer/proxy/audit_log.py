@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sanitizer.errors import AuditError, VaultError
+from sanitizer.errors import AuditError, VaultError, to_install
 from sanitizer.proxy.access import TRACE_PARENT
 from sanitizer.storage.postgres_store import PostgresStore
 from sanitizer.wire.headers import WireRecord
@@ -155,7 +155,7 @@ class Collector:
             from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
             from opentelemetry.sdk.resources import Resource
         except ImportError as error:
-            told = f'[audit] otlp needs {error.name}: pip install "dp-sanitizer[otel]"'
+            told = f"[audit] otlp needs {error.name}: {to_install('otel')}"
             raise ValueError(told) from None
         self._provider = LoggerProvider(Resource.create({"service.name": "sanitizer"}))
         processor = BatchLogRecordProcessor(

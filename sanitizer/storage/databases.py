@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
-from sanitizer.errors import SanitizerError
+from sanitizer.errors import SanitizerError, to_install
 from sanitizer.randomness import secret_key
 from sanitizer.urls import database_host
 
@@ -56,7 +56,6 @@ _REASONS = {  # what some of PostgreSQL's errors mean
     "3D000": "it has no database of this name: createdb makes one",
     "42501": "this user lacks a right there: make it the owner of the database",
 }
-_NOT_INSTALLED = 'PostgreSQL needs asyncpg: pip install "dp-sanitizer[postgres]"'
 
 
 class Executor(Protocol):
@@ -288,7 +287,7 @@ class Database:
         try:
             import asyncpg
         except ImportError:
-            raise ValueError(_NOT_INSTALLED) from None
+            raise ValueError(f"PostgreSQL needs asyncpg: {to_install('postgres')}") from None
 
         origin = f" (URL from {source})" if source else ""
         self.where = f"PostgreSQL at {database_host(url)}{origin}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from sanitizer.errors import RequestRefused
+from sanitizer.errors import RequestRefused, to_install
 
 MAX_WINDOW = 8 * 2**20
 """Bytes of the largest window of zstd, as RFC 8878 recommends (3.1.1.1.2)."""
@@ -40,7 +40,7 @@ def decoded(encoding: str, body: bytes, most: int) -> bytes:
     try:
         body = readers[name](body, most + 1)
     except ImportError as error:
-        told = f'{name} needs {error.name}: pip install "dp-sanitizer[proxy]", or send it plain'
+        told = f"{name} needs {error.name}: {to_install('proxy')}, or send it plain"
         raise RequestRefused(told, "content-encoding", 415) from None
     except Exception:  # each library has errors of its own; their text may quote the body
         told = f"the body is no {name}, or is cut off"

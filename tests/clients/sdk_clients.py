@@ -9,9 +9,11 @@ import http.client
 import importlib
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+import pytest
 
 from sanitizer import Sanitizer
 from sanitizer.clients.shielding import shield
@@ -23,8 +25,16 @@ if TYPE_CHECKING:
 else:
     openai = lazily("openai")
 
-SDK = int(version("openai").split(".")[0])
-LIB: Any = importlib.import_module("httpx2" if SDK >= 3 else "httpx")
+
+def installed(sdk: str) -> tuple[int, ...]:
+    """Major and minor version of an SDK; () where there is none."""
+    try:
+        return tuple(int(part) for part in version(sdk).split(".")[:2])
+    except PackageNotFoundError:
+        return ()
+
+
+LIB: Any = importlib.import_module("httpx2" if installed("openai") >= (3,) else "httpx")
 
 SECRETS = (
     "peter.quill@example.com",
@@ -33,6 +43,12 @@ SECRETS = (
     "192.168.17.23",
 )
 TEXT = "Mail {} or charge {} or pay {} from {}, please.".format(*SECRETS)
+
+
+def since(major: int, minor: int, sdk: str = "openai") -> pytest.MarkDecorator:
+    """Skip a test where an SDK is older than what the test asks of it."""
+    lacks = installed(sdk) < (major, minor)
+    return pytest.mark.skipif(lacks, reason=f"needs what came with {sdk} {major}.{minor}")
 
 
 def identifiers() -> Sanitizer:

@@ -21,6 +21,7 @@ from tests.clients.sdk_clients import (
     run_async,
     said,
     shielded,
+    since,
 )
 from tests.lazily import lazily
 
@@ -77,6 +78,7 @@ class TestReplacing:
 
 
 class TestTwins:
+    @since(1, 17)
     def test_both_are_shielded(self) -> None:
         with RecordingServer() as server:
             twins = http_twins(identifiers(), async_name="other")
@@ -145,6 +147,7 @@ class TestTraces:
             client.chat.completions.create(model="m", messages=said())
             check_clean(server)
 
+    @since(1, 66)
     def test_asynchronous(self, traced: dict[str, Any]) -> None:
         async def job(client: Any) -> None:
             with pytest.raises(RequestRefused):
@@ -163,6 +166,7 @@ class TestTraces:
                 client.chat.completions.create(model="m", messages=said())
             assert server.requests == []
 
+    @since(1, 17)
     def test_trusted(self, traced: dict[str, Any]) -> None:
         with RecordingServer() as server:
             given = openai.OpenAI(base_url=server.url, api_key="test")

@@ -1,7 +1,7 @@
 """`shield`: through the real SDK, to a real server, nothing private arrives and everything comes
 back.
 
-These files run a second time with the last major of the SDK that used httpx (test_openai2.py).
+These files run once more with older SDKs (test_older_sdks.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from sanitizer.clients.shielding import shield
 from sanitizer.testing.server import RecordingServer, calls
 from tests.clients.sdk_clients import (
     LIB,
-    SDK,
     SECRETS,
     TEXT,
     assert_none,
@@ -27,6 +26,7 @@ from tests.clients.sdk_clients import (
     run_async,
     said,
     shielded,
+    since,
 )
 from tests.clients.tool_calls import WORD, toy
 from tests.lazily import lazily
@@ -89,6 +89,7 @@ class TestRequests:
         assert json.loads(function.arguments) == {"text": TEXT}
         check_clean(server)
 
+    @since(1, 66)
     def test_responses(self, server: RecordingServer) -> None:
         given = [
             {"role": "user", "content": [{"type": "input_text", "text": TEXT}]},
@@ -113,6 +114,7 @@ class TestRequests:
         assert "".join(piece.choices[0].text for piece in pieces) == TEXT
         check_clean(server, n_requests=2)
 
+    @since(1, 17)
     def test_words(self, server: RecordingServer) -> None:
         with shielded(server, toy()) as client:
             answer = client.chat.completions.create(model="m", messages=said(f"{WORD}. {TEXT}"))
@@ -135,6 +137,7 @@ class TestStreams:
         assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == TEXT
         check_clean(server)
 
+    @since(1, 92)
     def test_the_sdk_s_own_collecting_of_streams(self, server: RecordingServer) -> None:
         with shielded(server) as client:
             with client.chat.completions.stream(model="m", messages=said()) as stream:
@@ -151,6 +154,7 @@ class TestStreams:
         assert chat_record == response_record
         check_clean(server, n_requests=2)
 
+    @since(1, 67)
     def test_tool_calls(self, server: RecordingServer) -> None:
         server.script(calls("mail"), calls("mail"))
         with shielded(server) as client:
@@ -182,6 +186,7 @@ class TestStreams:
         assert run_async(server, job) == TEXT
         check_clean(server)
 
+    @since(1, 67)
     def test_asynchronous_collecting(self, server: RecordingServer) -> None:
         async def job(client: Any) -> str:
             async with client.responses.stream(model="m", input=TEXT) as stream:
@@ -212,6 +217,7 @@ class TestRawResponses:
         assert SECRETS[0] in "".join(lines)
         check_clean(server, n_requests=3)
 
+    @since(1, 66)
     def test_asynchronous(self, server: RecordingServer) -> None:
         async def job(client: Any) -> None:
             raw = await client.responses.with_raw_response.create(model="m", input=TEXT)
@@ -226,6 +232,7 @@ class TestRawResponses:
 
 
 class TestRecord:
+    @since(1, 66)
     def test_it_is_on_whole_answers(self, server: RecordingServer) -> None:
         with shielded(server, toy()) as client:
             for answer in (
@@ -249,6 +256,7 @@ class TestRecord:
         assert chunks[0].sanitizer_record["n_identifiers"] == len(SECRETS)
         assert not any(hasattr(chunk, "sanitizer_record") for chunk in chunks[1:])
 
+    @since(1, 67)
     def test_it_is_on_the_responses_of_events(self, server: RecordingServer) -> None:
         with shielded(server) as client:
             events = list(client.responses.create(model="m", input=TEXT, stream=True))
@@ -340,7 +348,7 @@ class TestAzure:
         check_clean(server)
 
 
-@pytest.mark.skipif(SDK < 3, reason="this SDK has one HTTP library")
+@since(3, 0)
 def test_a_client_on_the_other_http_library_is_shielded(server: RecordingServer) -> None:
     import httpx
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sanitizer import BudgetExceeded, Sanitizer, SanitizerError
+from sanitizer.clients import shielding
 from sanitizer.clients.shielding import shield
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.testing.server import Answer, RecordingServer, error, event, html
@@ -30,6 +31,7 @@ from tests.clients.sdk_clients import (
     run_async,
     said,
     shielded,
+    since,
 )
 from tests.clients.tool_calls import WORD, toy
 from tests.lazily import lazily
@@ -93,8 +95,21 @@ def image() -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 
 
+NEW = {
+    "uploads": since(1, 37),
+    "batches": since(1, 18),
+    "fine-tuning": since(1, 66),
+    "vector stores": since(1, 66),
+    "conversations": since(1, 101),
+    "realtime secrets": since(1, 103),
+}
+"""What the first versions of the SDK cannot ask."""
+
+
 class TestRefusals:
-    @pytest.mark.parametrize("name", REFUSED)
+    @pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=NEW.get(name, ())) for name in REFUSED]
+    )
     def test_nothing_is_sent(self, server: RecordingServer, name: str) -> None:
         with shielded(server, max_retries=2) as client, pytest.raises(RequestRefused) as caught:
             REFUSED[name](client)
@@ -110,6 +125,7 @@ class TestRefusals:
             run_async(server, job, max_retries=2)
         assert server.n_connections == 0
 
+    @since(1, 66)
     def test_the_budget_s_end(self, server: RecordingServer) -> None:
         with (
             shielded(server, toy(budget=1.0), max_retries=2) as client,
@@ -139,6 +155,36 @@ class TestRefusals:
         assert not any(secret in str(caught.value) for secret in SECRETS)
         assert server.n_connections == 0
 
+    def test_an_sdk_that_wraps_what_is_raised_gets_an_answer(
+        self, server: RecordingServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """So do the SDKs of test_older_sdks.py; here the installed one takes the same way."""
+        *row, _ = shielding._SDKS["openai"]
+        monkeypatch.setitem(shielding._SDKS, "openai", (*row, (99, 0)))
+
+        async def job(client: Any) -> None:
+            await client.moderations.create(input=TEXT)
+
+        with shielded(server, max_retries=2) as client, pytest.raises(RequestRefused) as caught:
+            client.moderations.create(input=TEXT)
+        assert isinstance(caught.value, openai.OpenAIError)
+        with pytest.raises(RequestRefused):
+            run_async(server, job, max_retries=2)
+        http_client = shielding.shielded_http_client(LIB.Client(), identifiers(), False)
+        with (
+            openai.OpenAI(base_url=server.url, api_key="k", http_client=http_client) as client,
+            pytest.raises(openai.NotFoundError, match="are not let through"),
+        ):
+            client.moderations.create(input=TEXT)
+        assert server.n_connections == 0
+        server.script(html(), error(400, "about <EMAIL_1>"))
+        with shielded(server, max_retries=2) as client:
+            with pytest.raises(UpstreamError):
+                ask(client)
+            with pytest.raises(openai.BadRequestError, match=SECRETS[0]):
+                ask(client)
+        check_clean(server, n_requests=2)
+
 
 class TestRetries:
     @pytest.mark.parametrize("sanitizer", [identifiers, toy])
@@ -157,6 +203,7 @@ class TestRetries:
         check_clean(server, n_requests=3)
         assert one.spent == (record["epsilon_total"] if one.policy.perturb else 0.0)  # paid once
 
+    @since(1, 66)
     def test_asynchronous_attempts(self, server: RecordingServer) -> None:
         async def job(client: Any) -> Any:
             return (await client.responses.create(model="m", input=TEXT)).output_text
@@ -191,6 +238,7 @@ class TestBadAnswers:
         "rest",
         [b'data: {"choices": [', b"data: <html>\n\n", b'data: {"type": "response.unknown"}\n\n'],
     )
+    @since(1, 66)
     def test_a_stream_that_cannot_be_read_on(self, server: RecordingServer, rest: bytes) -> None:
         server.script(Answer(iter([rest]), content_type="text/event-stream"))
         with shielded(server) as client, pytest.raises(UpstreamError) as caught:
@@ -312,5 +360,6 @@ def test_websockets_are_refused_before_anything_is_opened(
     assert_none(server.received)
 
 
+@since(1, 58)
 def test_the_sdk_s_websockets_are_found() -> None:
     assert {name.rpartition(".")[2] for name in connecting()} >= {"Realtime", "AsyncRealtime"}

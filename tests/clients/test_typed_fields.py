@@ -18,7 +18,7 @@ from sanitizer import Sanitizer
 from sanitizer.clients.shielding import shield
 from sanitizer.testing import other_apis
 from sanitizer.testing.server import Answer, Received, RecordingServer
-from tests.clients.sdk_clients import shielded
+from tests.clients.sdk_clients import shielded, since
 from tests.lazily import lazily
 from tests.wire.test_event_streams import call, event
 from tests.wire.test_event_streams import chunk as chunk_of
@@ -138,6 +138,7 @@ def text_block(text: str) -> Answer:
     return Answer(json.dumps(other_apis.message([{"type": "text", "text": text}])).encode())
 
 
+@since(1, 92)
 def test_a_calendar_tool(server: RecordingServer, sanitizer: Sanitizer) -> None:
     arguments = {"title": "PERSON 1", "start": "DATE 1 DATE 2", "day": "DATE 1", "minutes": 60}
     server.script(answering(chat_call, arguments), chat_text("Booked."))
@@ -213,6 +214,7 @@ INVOICE = Invoice(
 )
 
 
+@since(1, 92)
 def test_an_extraction(server: RecordingServer, sanitizer: Sanitizer) -> None:
     server.script(answering(chat_text, EXTRACTED), answering(response_text, EXTRACTED))
     messages: list[Any] = [{"role": "user", "content": PAY}]

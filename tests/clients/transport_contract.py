@@ -431,7 +431,7 @@ class TransportContract:
     def test_every_transport_of_a_client_is_filtered(self, server: RecordingServer) -> None:
         with ForwardProxy() as proxy, RecordingServer() as other:
             mounts = {
-                f"http://{other.host}": self.lib.HTTPTransport(proxy=proxy.address),
+                f"http://{other.host}": self.lib.HTTPTransport(proxy=self.lib.Proxy(proxy.address)),
                 "http://unused": None,
             }
             with (

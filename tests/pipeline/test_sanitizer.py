@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import socket
+import subprocess
+import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from math import log
@@ -46,6 +48,25 @@ def test_private_words_are_replaced_and_the_rest_is_not(sanitizer: Sanitizer) ->
     assert [r.original for r in out.replacements] == list(PRIVATE)
     for r in out.replacements:
         assert out.text[r.start : r.end] == r.replacement
+
+
+@pytest.mark.parametrize("policy", ["balanced", "guarded", "identifiers", "strict"])
+def test_after_load_the_first_text_reads_no_file(policy: str) -> None:
+    code = f"""
+import sys
+from sanitizer import Sanitizer
+files = []
+sys.addaudithook(lambda event, given: files.append(given[0]) if event == "open" else None)
+sanitizer = Sanitizer(policy={policy!r})
+sanitizer.load()
+assert files
+files.clear()
+out = sanitizer.sanitize("My father Peter has hepatitis, and his number is +49 30 901820.")
+sanitizer.restore(out.text, out)
+print(files)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
 
 
 def test_texts_differ_from_run_to_run(sanitizer: Sanitizer) -> None:
