@@ -19,6 +19,7 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from sanitizer.cli.display import marked, safe, told, width
 from sanitizer.cli.options import (
@@ -57,6 +58,8 @@ EVERYONE = "proxy"
 """Name of the user scope that a proxy without tenants charges for all requests."""
 START_SECONDS = 1.0
 """Least time between two starts of one worker."""
+OF_TENANTS = ("budget", "ledger", "policy", "vault")
+"""Settings that a configuration has for each tenant."""
 PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 
 
@@ -100,13 +103,14 @@ PROXY_LIBRARIES = ("aiohttp", "prometheus_client", "starlette", "uvicorn")
 def serve(upstream: str | None, config: Path | None, workers: int, **options: Any) -> None:
     """Run the proxy: the API's endpoints on this machine, and a page for the browser.
 
+    Without --upstream, only the page: copy what it shows into any chat, and paste the answer.
     --budget is one limit for all requests together; with --config, the file sets limits.
     """
     check_libraries()
     logging.basicConfig(format="%(asctime)s %(message)s")
-    if upstream is None and config is None:
-        raise ValueError("serve needs --upstream URL, or --config FILE")
     if config is None:
+        if upstream is None and options["no_page"]:
+            raise ValueError("--no-page needs --upstream URL: there is nothing to serve")
         if workers > 1:
             raise ValueError(
                 "--workers needs --config with [storage], or each would have its own budget"
@@ -115,8 +119,10 @@ def serve(upstream: str | None, config: Path | None, workers: int, **options: An
         return
     if upstream is not None:
         raise ValueError("--upstream cannot be used with --config: that file names the upstreams")
-    if any(options[name] is not None for name in ("budget", "ledger", "vault")):
-        raise ValueError("--budget, --ledger and --vault cannot be used with --config")
+    given = click.get_current_context().get_parameter_source
+    if any(given(name) is ParameterSource.COMMANDLINE for name in OF_TENANTS):
+        named = ", ".join(f"--{name}" for name in OF_TENANTS)
+        raise ValueError(f"{named} cannot be used with --config: that file says it")
     _serve_tenants(config, workers, options)
 
 
@@ -135,7 +141,8 @@ def _serve(upstream: str | None, options: dict[str, Any]) -> None:
     sanitizer.load()
     may_block = options["vault"] is not None
     app = create_app(sanitizer, settings, conversation_key=conversation_key(), may_block=may_block)
-    about = f"-> {settings.upstream}, policy {sanitizer.policy.name}"
+    to = f"-> {settings.upstream}" if upstream else "to copy from and paste into; no API"
+    about = f"{to}, policy {sanitizer.policy.name}"
     run(app, listener, lambda url: click.echo(f"sanitizer: {url} {about}", err=True))
 
 

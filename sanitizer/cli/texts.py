@@ -230,6 +230,9 @@ def sanitize(
             click.echo(result.explain(), err=True)
     if results and not as_json:
         _account(results, reveal, record, output)
+        if sys.stdout.isatty() and not kept and any(each.replacements for each in results):
+            write("to put the originals back into an answer: --vault FILE, then sanitizer restore;")
+            write("or paste text and answer into the page of `sanitizer serve`")
     if refusal is not None:
         raise refusal  # whole texts that were released and paid for are printed already
     if not stopped:

@@ -48,7 +48,7 @@ class ProxySettings:
 
     Attributes:
         upstream: base URL of the API, such as "https://api.openai.com/v1". Its path replaces the
-            "/v1" of the path that a client asks for; without a path the client's is kept.
+            "/v1" of the path that a client asks for; without a path the client's is kept. "": no API, the page alone is served.
         key: sent to the upstream as `Authorization: Bearer` in place of what the client sends; None
             passes the client's own.
         token: secret that clients must send: as `sanitizer-token`, or as `Authorization: Bearer`
@@ -86,7 +86,7 @@ class ProxySettings:
     mounts: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        for url in (self.upstream, *(url for _, url in self.mounts)):
+        for url in (*filter(None, [self.upstream]), *(url for _, url in self.mounts)):
             check_base_url("upstream", url)
             if endpoint_of(urlsplit(url).path.rstrip("/")) != "other":
                 told = "without an endpoint, as in https://api.openai.com/v1"

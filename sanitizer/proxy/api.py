@@ -343,6 +343,9 @@ class Api:
             if self.under_way[caller.holder.owner] > most:
                 told = "too many requests of this tenant or key at the same time"
                 raise RequestRefused(told, "busy", 429)
+            if not caller.upstream.url:
+                told = "this proxy serves its page only: it was started without --upstream"
+                raise RequestRefused(told, "endpoint", 404)
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
             body = await read_body(receive, headers, self.settings)
             named = endpoint_of(path)

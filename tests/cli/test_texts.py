@@ -156,13 +156,14 @@ def test_a_terminal_shows_the_text_and_few_lines(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert main(["sanitize", PROMPT]) == 0
     shown = capsysbinary.readouterr().out.decode()
-    before, after, empty, hidden, cost = shown.rstrip("\n").split("\n")
+    before, after, empty, hidden, cost, way_back, page = shown.rstrip("\n").split("\n")
     assert (before[:8], after[:8], empty) == ("before  ", "after   ", "")
     assert hidden.startswith("hidden: 1 CONDITION, 1 PERSON, 1 PLACE")
     assert cost == "epsilon 0, certified (in full: --record)"
+    assert "sanitizer restore" in way_back and "sanitizer serve" in page
     assert main(["sanitize", "--policy", "guarded", PROMPT]) == 0
     shown = capsysbinary.readouterr().out.decode()
-    assert shown.endswith("\nepsilon 5, certified (in full: --record)\n")
+    assert "\nepsilon 5, certified (in full: --record)\n" in shown
     assert main(["sanitize", "--record", PROMPT]) == 0
     assert "not protected:" in capsysbinary.readouterr().out.decode()
 

@@ -221,9 +221,10 @@ async function leave(begun, without, way) {
 
 const copy = () => leave("Sanitizing for good…", "Nothing was copied.", async (asked) => {
   const answer = await post("/page/copy", asked);
-  const done = await toClipboard(answer.text);
+  const notes = answer.notes.filter(Boolean);
+  const done = await toClipboard([answer.text, ...notes].join("\n\n"));
   const told = `The browser did not allow copying (${cost(answer)}). Copy again: it is not charged twice.`;
-  return { answer, told: done ? `Copied, ${cost(answer)}.` : told, bad: !done };
+  return { answer, told: done ? `Copied${notes.length ? " with a note for the model" : ""}, ${cost(answer)}.` : told, bad: !done };
 });
 
 /** @param {Answer} answer */

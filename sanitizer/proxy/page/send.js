@@ -21,6 +21,8 @@ export const named = () => model.value.trim();
 /** @param {{upstream: string, upstream_is_local: boolean, needs_key: boolean}} settings @param {string} last */
 export function describeSending({ upstream, upstream_is_local: local, needs_key: needsKey }, last) {
   byId("send-to").textContent = ` to ${upstream}`;
+  byId("send").hidden = byId("send-hint").hidden = !upstream;
+  /** @type {HTMLDetailsElement} */ (byId("elsewhere")).open ||= !upstream;
   byId("key-label").hidden = byId("key-hint").hidden = !needsKey;
   tellsModels = local || !needsKey;
   model.value ||= last;
