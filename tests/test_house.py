@@ -40,7 +40,7 @@ MAX_LINES = {
     "storage": 3_880,
     "synthesis": 1_030,
     "testing": 800,
-    "text": 2_720,
+    "text": 2_730,
     "wire": 4_750,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""

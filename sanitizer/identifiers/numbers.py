@@ -9,20 +9,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from sanitizer.identifiers.checks import calling_code, iban_length, is_day, is_iban, is_numeric_day
-from sanitizer.identifiers.rows import (
-    FOLDER,
-    WORD,
-    Registry,
-    Row,
-    Search,
-    any_of,
-    overlapping,
-    words_of,
-)
+from sanitizer.identifiers.rows import FOLDER, WORD, Registry, Row, Search, any_of, words_of
 
 Span = tuple[int, int, str]
 
@@ -101,7 +93,7 @@ def find(asked: Search) -> Iterator[Span]:
         if size > 5 and "COORDINATES" in wanted:
             yield from _pairs(text, start)
         if size >= 5 and "PHONE" in wanted:
-            others = [*(each[:2] for each in taken), *overlapping(asked.proved, start, end)]
+            others = [*(each[:2] for each in taken), *_overlapping(asked.proved, start, end)]
             yield from _phones(text, start, end, others)
 
 
@@ -329,6 +321,15 @@ def _phones(text: str, start: int, end: int, others: list[tuple[int, int]]) -> I
     # Words before a chunk announce its first number only: "order 118-77-1949. (555) 234-5009".
     other = bool(found) and _is_other(text, start)
     yield from ((first, last, "phone") for first, last in found if not other or first > start)
+
+
+def _overlapping(
+    spans: Sequence[tuple[int, int]], start: int, end: int
+) -> Sequence[tuple[int, int]]:
+    """Return the spans, ascending and apart, that share a character with a stretch."""
+    first = bisect_left(spans, (start,))
+    first -= bool(first and spans[first - 1][1] > start)
+    return spans[first : bisect_left(spans, (end,), lo=first)]
 
 
 def _meets(span: tuple[int, int], spans: list[tuple[int, int]]) -> bool:

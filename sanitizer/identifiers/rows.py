@@ -35,17 +35,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-Span = TypeVar("Span", bound=tuple[Any, ...])
-"""A stretch (start, end, ...) of a text, in characters."""
 KINDS: tuple[str, ...] = tuple(
     """
     KEY EMAIL URL LINK IBAN CARD SSN IP MAC DATE_OF_BIRTH DATE LICENCE PASSPORT NATIONAL_ID
@@ -358,16 +355,6 @@ def word_lists(name: str) -> dict[str, list[str]]:
 def any_of(words: Iterable[str]) -> str:
     """Return a pattern for one of some words, the longest first."""
     return f"(?:{'|'.join(sorted(map(re.escape, words), reverse=True))})"
-
-
-def overlapping(spans: Sequence[Span], start: int, end: int) -> Sequence[Span]:
-    """Return those of ascending spans (start, end, ...) that share a character with this stretch.
-
-    >>> overlapping([(0, 2), (3, 5), (8, 9)], 4, 9)
-    [(3, 5), (8, 9)]
-    """
-    first = bisect_right(spans, start, key=lambda span: span[1])
-    return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
 
 
 def rows_of(text: str) -> Iterator[Row]:

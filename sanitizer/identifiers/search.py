@@ -23,7 +23,7 @@ from typing import Any
 from sanitizer.identifiers.announced import announced
 from sanitizer.identifiers.numbers import proved
 from sanitizer.identifiers.readings import Reading, folded, readings, unescaped, without_coded_ends
-from sanitizer.identifiers.rows import KINDS, NUMBER, Registry, Row, Search, overlapping, packaged
+from sanitizer.identifiers.rows import KINDS, NUMBER, Registry, Row, Search, packaged
 from sanitizer.identifiers.secrets import is_announced, is_placeholder
 from sanitizer.progress import pulse
 from sanitizer.randomness import Source
@@ -156,8 +156,11 @@ def _placed(reading: Reading, span: Span) -> Span | None:
 
 def _bars(chosen: list[Span], span: Span, covers: bool) -> bool:
     """Return True if a span cuts one of `chosen`; if it `covers`, it may lie over whole ones."""
-    met = overlapping(chosen, *span[:2])
-    return bool(met) and not (covers and span[0] <= met[0][0] and met[-1][1] <= span[1])
+    first = bisect_left(chosen, span[0], key=lambda each: each[0])
+    last = bisect_left(chosen, span[1], key=lambda each: each[0])
+    if first > 0 and chosen[first - 1][1] > span[0]:
+        return True
+    return last > first and (not covers or chosen[last - 1][1] > span[1])
 
 
 def _chosen(spans: Iterable[Span]) -> list[Span]:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from sanitizer.identifiers import rows
 from sanitizer.randomness import Source
+
+_Span = TypeVar("_Span", bound=tuple[Any, ...])
 
 
 class PublicRule(Protocol):
@@ -286,10 +288,17 @@ def stretches(
     return found
 
 
-overlapping = rows.overlapping
+def overlapping(spans: Sequence[_Span], start: int, end: int) -> Sequence[_Span]:
+    """Return those of ascending spans (start, end, ...) that share a character with this stretch.
+
+    >>> overlapping([(0, 2), (3, 5), (8, 9)], 4, 9)
+    [(3, 5), (8, 9)]
+    """
+    first = bisect_right(spans, start, key=lambda span: span[1])
+    return spans[first : bisect_left(spans, end, lo=first, key=lambda span: span[0])]
 
 
-def outside(spans: Sequence[tuple[Any, ...]], start: int, end: int) -> list[tuple[int, int]]:
+def outside(spans: Sequence[_Span], start: int, end: int) -> list[tuple[int, int]]:
     """Return the parts of a stretch that share no character with ascending spans (start, end, ...).
 
     >>> outside([(0, 2), (3, 5)], 1, 9)
