@@ -57,7 +57,7 @@ def notices(text: str, result: SanitizedText) -> str:
         result: what would leave in its place.
     """
     needed = "leaves as you wrote it, because your question seems to need it"
-    fact = "may tell something sensitive in everyday words, which are not hidden"
+    fact = "may reveal something sensitive in everyday words, which are not hidden"
     found = [f"{_quoted(text[each.start : each.end])} {needed}." for each in result.left]
     found += [f"{_quoted(text[each.start : each.end])} {fact}." for each in result.warnings]
     # The first hint says in general what was left. What a hint advises after ";" is for programs.

@@ -431,7 +431,7 @@ class JobStore(Closing):
         cost = int(self._meta("cost"))
         self._keys = derived_keys(self.where, key, self._meta("salt"), cost)
         if self._meta("check") != self._keys.mac("key check"):
-            raise VaultError(f"{self.where}: wrong key")
+            raise VaultError(f"{self.where}: {sealing.WRONG_KEY}")
         facts: dict[str, Any] = json.loads(self._open(self._meta("facts"), "facts"))
         return facts
 

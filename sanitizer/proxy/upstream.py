@@ -162,7 +162,8 @@ class Upstream:
 
     def __init__(self, settings: ProxySettings, passed: frozenset[str] = frozenset()) -> None:
         self.url, self.key, self.passed = settings.upstream, settings.key, passed
-        self.host, self._most = urlsplit(self.url).netloc, settings.max_connections
+        self.name = f"the upstream {urlsplit(self.url).netloc}"
+        self._most = settings.max_connections
         try:
             self._verify = ssl.create_default_context(cafile=settings.ca) if settings.ca else True
         except OSError as error:
@@ -205,14 +206,11 @@ class Upstream:
                     proxy=self._proxy,
                 )
         except aiohttp.ServerTimeoutError:
-            raise UpstreamError(
-                f"the upstream {self.host} cannot be reached in time", 504
-            ) from None
+            raise UpstreamError(f"{self.name} could not be reached in time", 504) from None
         except TimeoutError:
             raise UpstreamError(SILENT, 504) from None
         except (aiohttp.ClientError, OSError):
-            why = f"the upstream {self.host} cannot be reached, or does not speak HTTP"
-            raise UpstreamError(why) from None
+            raise UpstreamError(f"{self.name} could not be reached, or is no HTTP server") from None
         kind, raw = response.headers.get("content-type", ""), [*response.raw_headers]
         answer = UpstreamAnswer(response.status, kind, raw, response, self._seconds)
         if response.headers.get("content-encoding", "identity") != "identity":

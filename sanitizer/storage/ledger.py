@@ -536,7 +536,6 @@ class Ledger(Budgets):
             raise
 
     def __repr__(self) -> str:
-        # What it holds is not read for a repr.
         return f"Ledger({str(self._path)!r})"
 
     @classmethod

@@ -22,15 +22,7 @@ from sanitizer.errors import LedgerError, SanitizerError, VaultError
 from sanitizer.randomness import secret_key
 from sanitizer.storage import sealing
 from sanitizer.storage.databases import CONNECTIONS, SECONDS, Closing, Database, Statements
-from sanitizer.storage.sealing import (
-    SALT_BYTES,
-    WRONG_KEY,
-    Keys,
-    derived_keys,
-    dumped,
-    hmac_of,
-    key_bytes,
-)
+from sanitizer.storage.sealing import SALT_BYTES, Keys, derived_keys, dumped, hmac_of, key_bytes
 from sanitizer.storage.store import POSTGRES, TABLES, Rows, insert, schema, seconds_of
 
 VERSION = 1
@@ -276,9 +268,6 @@ class PostgresStore(Closing):
     def close(self) -> None:
         self.database.close()
 
-    def __repr__(self) -> str:
-        return "PostgresStore()"
-
     def _renew_some(self, table: str, batch: int) -> int:
         places = SEALED[table]
         newest = self._ring.current.to_bytes(_GENERATION, "big")
@@ -333,7 +322,7 @@ class PostgresStore(Closing):
             except VaultError:
                 continue
             return row["slot"], Ring.decoded(plain)
-        raise VaultError(f"{self.where}: {WRONG_KEY}")
+        raise VaultError(f"{self.where}: {sealing.WRONG_KEY}")
 
     def _load(self) -> None:
         self._use(self._slot(self._key)[1])

@@ -234,15 +234,14 @@ def test_what_leaves_though_it_may_be_private_is_said_before_it_is_sent(someone:
     someone.pastes("My husband hit our son yesterday.")
     someone.reads()
     assert someone.window.notices.text() == (
-        "“hit our son” may tell something sensitive in everyday words, which are not hidden."
+        "“hit our son” may reveal something sensitive in everyday words, which are not hidden."
     )
     assert someone.window.notices.isVisible()
     someone.pastes("I earn 4,200 euros at Siemens. Is that more than 3,900 euros?")
     someone.reads()
-    assert someone.window.notices.text() == (
-        "Amounts are hidden, and this text seems to ask to sort, add or compare: "
-        "an API cannot do that."
-    )
+    said = someone.window.notices.text()
+    assert said.startswith("Amounts are hidden, and this text seems to ask to ")
+    assert ";" not in said, "what programs may do about it is not for the window"
     someone.pastes("Hello.")
     someone.reads()
     assert not someone.window.notices.isVisible()

@@ -235,7 +235,7 @@ def test_nothing_leaves_where_no_api_answers(browser: Browser) -> None:
         visit.page.locator("#model").fill("small-1")
         visit.page.locator("#send-now").click()
         expect(visit.page.locator("#send-status")).to_have_text(
-            re.compile(r"The upstream \S+:\d+ cannot be reached, or does not speak HTTP\.")
+            re.compile(r"The upstream \S+:\d+ could not be reached, or is no HTTP server\.")
         )
         expect(visit.page.locator("#status")).to_contain_text("Nothing was sent.")
         expect(visit.page.locator("#left li")).to_have_count(0)
