@@ -175,11 +175,9 @@ class SQLite:
 
     def _failure(self, error: Exception) -> SanitizerError:
         """Return the file's error; the reason names files and tables, never contents."""
-        if isinstance(error, UnicodeDecodeError):
-            reason = "damaged text"
-        else:
-            told = error.strerror if isinstance(error, OSError) else str(error)
-            reason = self._why(error) or told or type(error).__name__
+        told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        is_text = isinstance(error, UnicodeDecodeError)  # its message would show the text
+        reason = "damaged text" if is_text else self._why(error) or told
         return self._error(f"{self.where}: cannot be used as a {self._noun}: {reason}")
 
     def _why(self, error: Exception) -> str:
@@ -289,8 +287,7 @@ class Database:
         except ImportError:
             raise ValueError(f"PostgreSQL needs asyncpg: {to_install('postgres')}") from None
 
-        origin = f" (URL from {source})" if source else ""
-        self.where = f"PostgreSQL at {database_host(url)}{origin}"
+        self.where = f"PostgreSQL at {database_host(url)}" + f" (URL from {source})" * bool(source)
         self._driver = asyncpg
         self._url = url
         self.schema = schema
@@ -491,9 +488,7 @@ class Database:
         if os.getpid() != self._process:
             raise error(f"{self.where}: opened before a fork; open it again in this process")
         if self._down:
-            refused = _passing(error, f"{self.where}: it did not answer a moment ago")
-            refused.is_repeated = True
-            raise refused
+            raise _passing(error, f"{self.where}: it did not answer a moment ago", repeated=True)
 
     def _fail(self) -> None:
         with self._lock:
@@ -557,8 +552,8 @@ async def _heard(work: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
-def _passing(error: type[SanitizerError], message: str) -> SanitizerError:
-    """Return an error that may be gone in a moment."""
+def _passing(error: type[SanitizerError], message: str, repeated: bool = False) -> SanitizerError:
+    """Return an error that may be gone in a moment; where it is repeated, logs need it no more."""
     made = error(message)
-    made.retry_after = RETRY_AFTER
+    made.retry_after, made.is_repeated = RETRY_AFTER, repeated
     return made

@@ -76,9 +76,8 @@ class Keys:
                 seal[:NONCE_BYTES], body + seal[NONCE_BYTES:], repr(bound).encode()
             )
         except InvalidTag:
-            raise self._error(
-                f"{self._where}: damaged or edited: a row does not open in its place"
-            ) from None
+            told = f"{self._where}: damaged or edited: a row does not open in its place"
+            raise self._error(told) from None
         return padded[8 : 8 + int.from_bytes(padded[:8], "big")]
 
     def mac(self, *fields: object) -> bytes:
