@@ -28,7 +28,7 @@ MAX_LINES = {
     "cli": 3_300,
     "clients": 1_320,
     "corrections": 440,
-    "detect": 1_990,
+    "detect": 2_000,
     "documents": 790,
     "identifiers": 3_350,
     "integrations": 930,
@@ -37,14 +37,14 @@ MAX_LINES = {
     "privacy": 2_600,
     "proxy": 4_110,
     "risk": 2_000,
-    "storage": 3_880,
+    "storage": 3_900,
     "synthesis": 1_030,
     "testing": 800,
     "text": 2_730,
     "wire": 4_750,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_870, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_920, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

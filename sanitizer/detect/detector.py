@@ -311,8 +311,9 @@ def entities(view: Opened, said: Sequence[Labelled], alone: float) -> Reading:
     """
     plain, its = view.decoded, view.parted.view
     shown, closed = plain.inside(view.shown), plain.inside(view.closed)
-    declared = [word for word in said if overlapping(shown, word.start, word.end)]
-    said = [word for word in said if not overlapping(shown, word.start, word.end)]
+    declared = [word for word in said if shown and overlapping(shown, word.start, word.end)]
+    if shown:
+        said = [word for word in said if not overlapping(shown, word.start, word.end)]
     joined = [
         each
         for each in _joined(plain.text, said, closed)
