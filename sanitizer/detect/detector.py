@@ -608,6 +608,5 @@ def _encoded(run: Run, tokens: Sequence[tuple[int, int, int]]) -> EncodedRun:
 def load_lists() -> None:
     """Load the lists of languages and classes; raise ModelError if one is missing or damaged."""
     languages()
-    is_everyday("")
-    may_name("")
-    is_adjective("")
+    for reads_list in (is_everyday, may_name, is_adjective):
+        reads_list("")
