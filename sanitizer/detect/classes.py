@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from sanitizer.detect.view import is_everyday
+from sanitizer.detect.view import is_everyday, languages
 from sanitizer.storage.table import same_thing
 from sanitizer.text.policy import DRAWN, Policy, word_list
 from sanitizer.text.words import Unit, straight, word_spans
@@ -323,3 +323,10 @@ def _concepts_of(forms: Iterable[str], policy: Policy) -> dict[str, tuple[str, s
         for kind in sorted(policy.listed, reverse=True)
         if (concept := concept_of(kind, form, typed=False)) is not None
     }
+
+
+def load_lists() -> None:
+    """Load the lists of languages and classes; raise ModelError if one is missing or damaged."""
+    languages()
+    for reads_list in (is_everyday, may_name, is_adjective):
+        reads_list("")

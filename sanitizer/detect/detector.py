@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sanitizer.detect.classes import is_adjective, may_name
 from sanitizer.detect.view import (
     RUN,
     Opened,
@@ -28,8 +27,6 @@ from sanitizer.detect.view import (
     Word,
     are_listed,
     has_no_blanks,
-    is_everyday,
-    languages,
     opened,
 )
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
@@ -604,11 +601,3 @@ def _encoded(run: Run, tokens: Sequence[tuple[int, int, int]]) -> EncodedRun:
             words.append(Word(low, word.end))
             firsts.append(place)
     return EncodedRun([token for token, _, _ in tokens] if run.words else [], tuple(words), firsts)
-
-
-def load_lists() -> None:
-    """Load the lists of languages and classes; raise ModelError if one is missing or damaged."""
-    languages()
-    is_everyday("")
-    may_name("")
-    is_adjective("")

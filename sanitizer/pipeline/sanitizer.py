@@ -21,7 +21,7 @@ from sanitizer.answers.extractors import (
     extractor_for,
 )
 from sanitizer.corrections.lists import Listed, Memories, memories_of
-from sanitizer.detect.detector import load_lists
+from sanitizer.detect.classes import load_lists
 from sanitizer.errors import BudgetExceeded, SanitizerError
 from sanitizer.lm.causal import CausalLM
 from sanitizer.lm.loading import Models
