@@ -48,7 +48,8 @@ class ProxySettings:
 
     Attributes:
         upstream: base URL of the API, such as "https://api.openai.com/v1". Its path replaces the
-            "/v1" of the path that a client asks for; without a path the client's is kept. "": no API, the page alone is served.
+            "/v1" of the path that a client asks for; without a path the client's is kept.
+            "": no API, the page alone is served.
         key: sent to the upstream as `Authorization: Bearer` in place of what the client sends; None
             passes the client's own.
         token: secret that clients must send: as `sanitizer-token`, or as `Authorization: Bearer`

@@ -160,7 +160,8 @@ def test_a_terminal_shows_the_text_and_few_lines(
     assert (before[:8], after[:8], empty) == ("before  ", "after   ", "")
     assert hidden.startswith("hidden: 1 CONDITION, 1 PERSON, 1 PLACE")
     assert cost == "epsilon 0, certified (in full: --record)"
-    assert "sanitizer restore" in way_back and "sanitizer serve" in page
+    assert "sanitizer restore" in way_back
+    assert "sanitizer serve" in page
     assert main(["sanitize", "--policy", "guarded", PROMPT]) == 0
     shown = capsysbinary.readouterr().out.decode()
     assert "\nepsilon 5, certified (in full: --record)\n" in shown

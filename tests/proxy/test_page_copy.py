@@ -31,13 +31,17 @@ def test_without_an_api_a_person_copies_with_a_note_and_pastes_the_answer(browse
         shown = visit.write("Write to my aunt Ida Lund in Leeds.")["text"]
         expect(visit.page.locator("#send")).to_be_hidden()
         visit.page.locator("#copy").click()
-        expect(visit.page.locator("#status")).to_have_text("Copied with a note for the model, free.")
+        expect(visit.page.locator("#status")).to_have_text(
+            "Copied with a note for the model, free."
+        )
         text, note = visit.clipboard().split("\n\n")
-        assert text == shown and note.startswith("[Note: <PERSON_1>")
+        assert text == shown
+        assert note.startswith("[Note: <PERSON_1>")
         visit.page.locator("#answer").fill(f"Dear {re.findall('<PERSON.+?>', shown)[0]},")
         expect(visit.page.locator("#restored")).to_have_text(re.compile("^Dear .*Ida Lund,"))
         asked = httpx.post(f"{visit.address}/v1/chat/completions", json={}, trust_env=False)
-        assert asked.status_code == 404 and "page only" in asked.text
+        assert asked.status_code == 404
+        assert "page only" in asked.text
 
 
 def test_two_quick_clicks_are_one_copy(visit: Visit, sanitizer: Sanitizer) -> None:
