@@ -89,6 +89,7 @@ class WireRecord:
     n_warnings: int = 0
     n_hints: int = 0
     untouched: Mapping[str, int] = field(default_factory=dict, hash=False)
+    classes: Mapping[str, int] = field(default_factory=dict, hash=False)
     claims_ended: tuple[str, ...] = ()
 
     @classmethod
@@ -121,8 +122,8 @@ class WireRecord:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; a bound that is not finite is None there."""
         values = {name: getattr(self, name) for name in _HEADERS}
-        values |= {"untouched": dict(self.untouched), "claims_ended": list(self.claims_ended)}
-        return finite(values)
+        values |= {name: dict(values[name]) for name in ("untouched", "classes")}
+        return finite(values | {"claims_ended": list(self.claims_ended)})
 
     def headers(self) -> dict[str, str]:
         """Return response headers, "sanitizer-epsilon-total: 12.0" and so on; ASCII only."""
