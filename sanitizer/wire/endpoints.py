@@ -80,9 +80,7 @@ _REFUSED = sorted(
 )
 """Refused rows, the longest path first, which says most."""
 _BY_NAME = {each.name: each for each in ENDPOINTS if each.method == "POST"}
-_WORDS = frozenset(
-    re.findall(r"[\w-]+", " ".join(f"v1 v1beta azure {e.format} {e.path}" for e in ENDPOINTS))
-)
+_WORDS = frozenset(re.findall(r"[\w-]+", f"{[e[1:3] for e in ENDPOINTS]} v1 v1beta azure"))
 """Parts of paths that no client chose."""
 _RESOURCES = frozenset(
     each.path.lower() if each.path.startswith("api/") else each.path.partition("/")[0].lower()
@@ -195,9 +193,5 @@ def format_of(name: str) -> str:
 
 
 def public_path(path: str) -> str:
-    """Return a path with "..." in place of what clients choose: models, ids, words of their own.
-
-    >>> public_path("/gemini/v1beta/models/gemini-2.5-pro:generateContent")
-    '/gemini/v1beta/models/...:generateContent'
-    """
+    """Return a path with "..." in place of what clients choose: models, ids, words of their own."""
     return re.sub("[^/:]+", lambda part: part[0] if part[0] in _WORDS else "...", path)

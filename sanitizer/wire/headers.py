@@ -68,7 +68,8 @@ class WireRecord:
             "opaque" bytes, "media", fields of the API ("description", "parameters", "metadata"),
             and "messages of ROLE" where the policy replaces identifiers only; "needed CLASS": what
             left because the request needs it.
-        claims_ended: the stand-ins of those things, as they were sent; in no header.
+        classes: class -> how many different stand-ins of it there are. claims_ended: the stand-ins
+            of those things, as they were sent; in no header.
     """
 
     epsilon_total: float

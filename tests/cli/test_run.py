@@ -130,7 +130,7 @@ def test_another_terminal_shows_each_request_and_no_text(
     assert re.search(r"POST /openai/v1/files/\.\.\.: refused \(404\), hidden: nothing, ", asked[1])
     assert re.match(PASSED, asked[2])
     assert len(asked) == 3
-    assert "covered is what it asks of" in told
+    assert "are sanitized" in told
     assert "3 requests, 2 answered, 1 refused or failed" in told
     assert MAIL not in told
     assert not list(tmp_path.glob("**/*.log"))
