@@ -66,8 +66,7 @@ class WireRecord:
             only identifiers are replaced, with their words. Places are "api_names" (models,
             types, roles, ids), "numbers", "keys", "settings" and "credentials" of hosted tools,
             "opaque" bytes, "media", fields of the API ("description", "parameters", "metadata"),
-            and "messages of ROLE" where the policy replaces identifiers only; "needed CLASS": what
-            left because the request needs it.
+            "messages of ROLE" that lose identifiers only; "needed CLASS": what the request needs.
         classes: class -> how many different stand-ins of it there are. claims_ended: the stand-ins
             of those things, as they were sent; in no header.
     """
