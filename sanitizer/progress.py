@@ -1,22 +1,25 @@
-"""A progress bar on standard error; where that is no terminal, a line each ten seconds.
-
-It shows counts and times only, never a word of a prompt.
-"""
+"""Bars (or lines, where no terminal is), and notes for another terminal: no word of a prompt."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from pathlib import Path
+from time import sleep, time
+from typing import IO, Any, TypeVar
 
 Item = TypeVar("Item")
 Report = Callable[[int, int, bool], None]
+Note = Callable[[str], object]
 _REPORT: ContextVar[Report | None] = ContextVar("report", default=None)
 _PULSE: ContextVar[Report | None] = ContextVar("pulse", default=None)
 _LONG = 1500  # pieces of a text, about three windows of the reader: shorter ones need no bar
 _EVERY = 10.0  # seconds between two lines where nobody watches a terminal
+LOOK_SECONDS, DAY_SECONDS = 0.2, 86_400.0
+"""How often who follows looks for notes, and when those of a process that was killed go."""
 
 
 def report(done: int, total: int, charged: bool = False) -> None:
@@ -117,3 +120,56 @@ def counted(items: Iterable[Item], total: int) -> Iterator[Item]:
     An item counts when the next one is asked for.
     """
     yield from _bar(total, iterable=items)
+
+
+# ---- notes that another terminal shows ----
+
+
+def _folder() -> Path:
+    """Return the folder of the notes, a file for each process that makes some."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    folder = Path(state, "sanitizer", "run")
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def notes() -> Iterator[Note]:
+    """Yield a function that adds a line to the notes of this process, which go at its end.
+
+    Only this user can read them. Where none can be written, that is said on standard error.
+    """
+
+    def add(line: str) -> None:
+        with suppress(OSError):  # a full disk ends no request
+            os.write(file, f"{line}\n".encode())
+
+    file = -1  # what is written there is lost
+    try:
+        path = _folder() / f"{os.getpid()}.log"
+        for old in path.parent.glob("*.log"):
+            if time() - old.stat().st_mtime > DAY_SECONDS:
+                old.unlink(missing_ok=True)
+        file = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_WRONLY, 0o600)
+    except OSError as error:
+        sys.stderr.write(f"sanitizer: --watch cannot show this run: {error.strerror}\n")
+    try:
+        yield add
+    finally:
+        with suppress(OSError):  # there is none, or a system keeps it for who reads it
+            os.close(file)
+            path.unlink()
+
+
+def followed() -> Iterator[str]:
+    """Yield the notes of all processes, those that are there and those that come, for ever."""
+    files: dict[Path, IO[str]] = {}
+    while True:
+        with suppress(OSError):  # it has just ended
+            files |= {each: each.open() for each in set(_folder().glob("*.log")) - set(files)}
+        for path, file in tuple(files.items()):
+            is_over = not path.exists()
+            yield file.read()
+            if is_over:
+                files.pop(path).close()
+        sleep(LOOK_SECONDS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from html import escape
 from math import isfinite
@@ -322,3 +323,33 @@ def _hints() -> list[dict[str, Any]]:
     for row in rows:
         row["pattern"] = rf"(?i)\b(?:{'|'.join(row['asks'])})\b{row.get('then', '')}"
     return rows
+
+
+def things_of(results: Sequence[SanitizedText]) -> set[tuple[str, str]]:
+    """Return (class, replacement) of the different things that were replaced."""
+    return {(each.kind, each.replacement) for result in results for each in result.replacements}
+
+
+def joined_record(results: Sequence[SanitizedText]) -> Record:
+    """Return one record for texts that were sanitized together, its counts and costs added up."""
+    records = [result.record for result in results]
+    if len(records) == 1:
+        return records[0]
+    sums = (
+        *("n_units", "n_numbers", "n_identifiers", "n_public"),
+        *("charged", "epsilon_total", "epsilon_at_delta", "bound_delta"),
+    )
+    largest = ("epsilon_per_word", "conversation_epsilon", "conversation_epsilon_at_delta")
+    figures = {
+        name: joined(getattr(record, name) for record in records)
+        for joined, names in ((sum, sums), (max, largest))
+        for name in names
+    }
+    most = max(records, key=lambda record: (record.epsilon_per_unit, record.n_drawn))
+    return replace(
+        most,
+        **figures,
+        n_things=len(things_of(results)),
+        certified=all(record.certified for record in records),
+        reason=next((record.reason for record in records if record.reason), None),
+    )

@@ -66,6 +66,27 @@ def first_request() -> dict[str, Any]:
     }
 
 
+def chat_history(kb: int) -> list[dict[str, Any]]:
+    """Messages of OpenAI's chat of so many KB in all: prompts, then results of tools."""
+    guide = Path(ROOT / "docs" / "guarantees.md").read_text("utf-8") * 2
+    found: list[dict[str, Any]] = [
+        {"role": "system", "content": guide[:PROMPTS]},
+        {"role": "user", "content": f"{LONG} Where is that kept?"},
+    ]
+    for i, text in enumerate(list(sources()) * 5):
+        size = kb * 1000 - len(json.dumps(found))
+        if size <= 0:
+            break
+        function = {"name": "tool_1", "arguments": json.dumps({"field_0": f"f{i}"})}
+        call = {"id": f"call_{i}", "type": "function", "function": function}
+        asked = f"I looked at part {i}, and now I read the next one."
+        found += [
+            {"role": "assistant", "content": asked, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"call_{i}", "content": text[:size]},
+        ]
+    return found
+
+
 def said(i: int) -> dict[str, Any]:
     """What the API answers at a turn."""
     call = {"type": "tool_use", "id": f"toolu_{i}", "name": "tool_1", "input": {"field_0": f"f{i}"}}

@@ -9,10 +9,10 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sanitizer.errors import plural
+from sanitizer.results import joined_record, things_of
 
 if TYPE_CHECKING:
     from sanitizer.results import Record, SanitizedText
@@ -73,7 +73,7 @@ def before_after(
 def in_short(results: Sequence[SanitizedText]) -> str:
     """Return what was hidden and what it cost in a few lines, which hold no text of the prompt."""
     record = joined_record(results)
-    kinds = Counter(kind for kind, _ in _things_of(results))
+    kinds = Counter(kind for kind, _ in things_of(results))
     found = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     counts = [plural(n, kind) if kind.islower() else f"{n} {kind}" for kind, n in found]
     hidden = ", ".join(counts) or "nothing"
@@ -90,36 +90,6 @@ def in_short(results: Sequence[SanitizedText]) -> str:
     cost += ", certified" if record.certified else ", NOT certified"
     together = f"{len(results)} texts together: " if len(results) > 1 else ""
     return page(f"{together}hidden: {hidden}; {stay}", f"{cost} (in full: --record)")
-
-
-def _things_of(results: Sequence[SanitizedText]) -> set[tuple[str, str]]:
-    """Return (class, replacement) of the different things that were replaced."""
-    return {(each.kind, each.replacement) for result in results for each in result.replacements}
-
-
-def joined_record(results: Sequence[SanitizedText]) -> Record:
-    """Return one record for texts that were sanitized together, its counts and costs added up."""
-    records = [result.record for result in results]
-    if len(records) == 1:
-        return records[0]
-    sums = (
-        *("n_units", "n_numbers", "n_identifiers", "n_public"),
-        *("charged", "epsilon_total", "epsilon_at_delta", "bound_delta"),
-    )
-    largest = ("epsilon_per_word", "conversation_epsilon", "conversation_epsilon_at_delta")
-    figures = {
-        name: joined(getattr(record, name) for record in records)
-        for joined, names in ((sum, sums), (max, largest))
-        for name in names
-    }
-    most = max(records, key=lambda record: (record.epsilon_per_unit, record.n_drawn))
-    return replace(
-        most,
-        **figures,
-        n_things=len(_things_of(results)),
-        certified=all(record.certified for record in records),
-        reason=next((record.reason for record in records if record.reason), None),
-    )
 
 
 def describe(record: Record, n_texts: int = 1) -> str:

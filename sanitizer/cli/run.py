@@ -11,10 +11,13 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from statistics import median
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -30,9 +33,11 @@ from sanitizer.cli.options import (
     option,
     setting_options,
     store_options,
+    write,
 )
 from sanitizer.cli.sealed import NOT_FOUND, NOT_RUNNABLE, Sealed
 from sanitizer.errors import plural
+from sanitizer.progress import Note, followed, notes
 
 if TYPE_CHECKING:
     from sanitizer.storage.table import Entries
@@ -66,6 +71,7 @@ MAX_ANSWER = 50_000_000  # characters of answers that are searched for originals
 @store_options
 @flag("--reveal", "list at the end what was replaced, with the originals")
 @flag("--quiet", "print nothing at the start and at the end")
+@flag("--watch", "show each request of another `sanitizer run` as it happens, until Ctrl-C")
 def run(
     words: tuple[str, ...],
     upstream: tuple[str, ...],
@@ -76,6 +82,7 @@ def run(
     vault: Path | None,
     reveal: bool,
     quiet: bool,
+    watch: bool,
     **setting: Any,
 ) -> int:
     """Run COMMAND so that its API requests go through the proxy; return its exit status.
@@ -85,6 +92,10 @@ def run(
     options. Direct connections to known APIs are refused if COMMAND respects HTTPS_PROXY; with
     --sealed, always. Known coding agents run under the policy code unless --policy is given.
     """
+    if watch:
+        if words:
+            raise ValueError("--watch takes no command; start it in another terminal")
+        return _watch()
     if not words:
         raise ValueError("a command is required: sanitizer run -- COMMAND")
     if sealed and unprotected:
@@ -115,7 +126,6 @@ def run(
     app = create_app(
         sanitizer, settings, conversation_key=conversation_key(), may_block=vault is not None
     )
-    seen = Traffic(app, watched.originals_of)
     gate = Gate(() if unprotected else plan.refused, LOGINS, sealed)
     listener = Listener(port=0)
     with Sealed() if sealed else nullcontext() as room, ExitStack() as stack:
@@ -124,23 +134,36 @@ def run(
             for each in (room.sockets if room else (listener.open(), listener.open()))
         ]
         way_out = listener.url(outside.getsockname()[1])
+        note = stack.enter_context(notes())
+        seen = Traffic(app, watched.originals_of, note)
         url = stack.enter_context(serving(seen, listener, inside, lambda: gate.serve(outside)))
-        if not quiet:
-            told = plan.told(_named(words), sanitizer.policy.name, sealed, unprotected)
-            click.echo(told, err=True)
+
+        def tell(said: str) -> None:
+            note(said)
+            if not quiet:
+                click.echo(said, err=True)
+
+        tell(plan.told(_named(words), sanitizer.policy.name, sealed, unprotected))
         status = _run(plan.command(url), plan.environment(url, way_out), room)
-    not_started = status in (NOT_FOUND, NOT_RUNNABLE) and not seen.n_requests
-    if not (quiet or not_started):
-        click.echo(seen.summary(watched, sanitizer.spent), err=True)
-        for domain, n in gate.n_refused.items():
-            refused = f"{plural(n, 'connection')} to {domain} refused, nothing was sent"
-            click.echo(f"sanitizer: {refused}", err=True)
+        if status not in (NOT_FOUND, NOT_RUNNABLE) or seen.n_requests:
+            tell(seen.summary(watched, sanitizer.spent))
+            for domain, n in gate.n_refused.items():
+                refused = f"{plural(n, 'connection')} to {domain} refused, nothing was sent"
+                tell(f"sanitizer: {refused}")
     if reveal:
         from sanitizer.cli.display import safe
 
         for value, original in sorted(watched.pairs.items()):
             click.echo(f"  {safe(value)}  was  {safe(original)}", err=True)
     return status
+
+
+def _watch() -> int:
+    click.echo("sanitizer: waiting for requests of `sanitizer run -- COMMAND`", err=True)
+    with suppress(KeyboardInterrupt):
+        for said in followed():
+            write(said, newline=False)
+    return 0
 
 
 def _named(command: Sequence[str]) -> str:
@@ -224,19 +247,19 @@ class Traffic:
     """The proxy's application, with its requests and answers counted. It keeps no text.
 
     Args:
-        app: the proxy.
-        originals: returns what was replaced so far, to be found in answers.
+        app: the proxy. originals: returns what was replaced so far, to be found in answers.
+        note: called with a line about each request when its answer begins, or it is refused.
 
     Attributes:
-        n_requests: requests of the command.
-        n_answered: those that the API answered.
+        n_requests, n_answered: requests of the command, and those that the API answered.
+        added: milliseconds that each took longer than it would have.
         came_back: originals that were in an answer.
     """
 
-    def __init__(self, app: Any, originals: Callable[[], set[str]]) -> None:
-        self._app = app
-        self._originals = originals
+    def __init__(self, app: Any, originals: Callable[[], set[str]], note: Note) -> None:
+        self._app, self._originals, self._note = app, originals, note
         self.n_requests = self.n_answered = 0
+        self.added: list[float] = []
         self.came_back: set[str] = set()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
@@ -245,12 +268,13 @@ class Traffic:
             return
         self.n_requests += 1
         said: list[bytes] = []
-        n_bytes = 0
+        n_bytes, begin = 0, perf_counter()
 
         async def watched(message: MutableMapping[str, Any]) -> None:
             nonlocal n_bytes
             if message["type"] == "http.response.start":
                 self.n_answered += message["status"] < 400
+                self._note(self._line(scope, message, perf_counter() - begin))
             elif n_bytes < MAX_ANSWER:
                 said.append(message.get("body", b""))
                 n_bytes += len(said[-1])
@@ -258,7 +282,24 @@ class Traffic:
 
         await self._app(scope, receive, watched)
         text = b"".join(said).decode("utf-8", "replace")
-        self.came_back |= {each for each in self._originals() if _within(each, text)}
+        self.came_back |= {
+            each
+            for each in self._originals()  # an answer in JSON may spell letters in two ways
+            if any(json.dumps(each, ensure_ascii=way)[1:-1] in text for way in (True, False))
+        }
+
+    def _line(self, scope: Mapping[str, Any], begun: Mapping[str, Any], seconds: float) -> str:
+        """Return what became of a request, without text."""
+        from sanitizer.wire.endpoints import public_path
+
+        headers = {name.decode().lower(): value.decode() for name, value in begun["headers"]}
+        timing = headers.get("server-timing", "").partition("dur=")[2]  # of what was sent on
+        self.added.append(float(timing or 1e3 * seconds))
+        how = "passed" if timing else "failed" if begun["status"] >= 500 else "refused"
+        asked = f"{datetime.now():%H:%M:%S} {scope['method']} {public_path(scope['path'])}"
+        left = headers.get("sanitizer-classes") or "nothing"
+        told = f"{how} ({begun['status']}), hidden: {left}, {self.added[-1]:.0f} ms added"
+        return f"{asked}: {told}"
 
     def summary(self, vault: Watched, spent: float) -> str:
         """Return what left and what came back in two lines, without text of either."""
@@ -270,10 +311,7 @@ class Traffic:
         kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(vault.kinds.values()).most_common())
         replaced = plural(len(vault.originals_of()), "private thing") + " replaced"
         said += f"sanitizer: {replaced}{f' ({kinds})' if kinds else ''}, {len(self.came_back)} "
-        return f"{said}restored in answers; epsilon {spent:g} charged in total"
-
-
-def _within(original: str, text: str) -> bool:
-    """Return True if an answer in JSON holds an original, in either spelling of its letters."""
-    spelled = (json.dumps(original)[1:-1], json.dumps(original, ensure_ascii=False)[1:-1])
-    return any(each in text for each in spelled)
+        said += f"restored in answers; epsilon {spent:g} charged in total"
+        added = self.added or [0.0]
+        each = f"median {median(added):.0f} ms, at most {max(added):.0f} ms"
+        return f"{said}\nsanitizer: time added: {sum(added):.0f} ms in total, {each}"

@@ -359,7 +359,8 @@ def _account(
     results: Sequence[SanitizedText], reveal: bool, record: bool, output: Path | None
 ) -> None:
     """Say what was done: in short to a person, in full if asked, and never among the texts."""
-    from sanitizer.cli.display import describe, in_short, joined_record
+    from sanitizer.cli.display import describe, in_short
+    from sanitizer.results import joined_record
 
     beside = output is None and (reveal or sys.stdout.isatty())
     if not (record or beside):

@@ -204,17 +204,11 @@ class Detector:
         """
         spans = [(unit.start, unit.end, unit.kind) for unit in taken]
         view = opened(text, spans, declared, layout)
-        return entities(view, self.labels(view, thresholds, asks), self.alone(thresholds))
-
-    def alone(self, thresholds: Mapping[str, float] | None) -> float:
-        """Return the least share from which visible words alone are an entity."""
-        return {**self._reader.thresholds, **(thresholds or {})}["alone"]
-
-    def labels(
-        self, view: Opened, thresholds: Mapping[str, float] | None = None, asks: bool = False
-    ) -> list[Labelled]:
-        """Return what the reader says of all words, in order; `asks` as for `read`."""
         least = {**self._reader.thresholds, **(thresholds or {})}
+        return entities(view, self.labels(view, least, asks), least["alone"])
+
+    def labels(self, view: Opened, least: Mapping[str, float], asks: bool) -> list[Labelled]:
+        """Return what the reader says of all words, in order; `least` and `asks` as for `read`."""
         found, pieces = view.parted, self._reader.pieces
         runs = encode_runs(found, pieces)
         encoded = encode_view(found.view, pieces)

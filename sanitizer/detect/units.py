@@ -66,6 +66,10 @@ _READS = {
 }
 """Kinds whose lower-case name would read oddly in a sentence, and what the model reads instead."""
 _NAMES = ("PERSON", "PLACE", "ORGANIZATION")
+_PROGRAMS = ("python", "javascript", "other")
+"""Languages whose strings and comments speak of their names."""
+_BEHIND, _BEFORE = re.compile(r"[\s,;|\[\]]*"), re.compile(r"[\s,;|\[\]]*\Z")
+"""What stands around rows of data and belongs to them."""
 _DEEPEST = 3
 """How often what is encoded is decoded: what is encoded once more is hidden as a key would be."""
 _OF_MACHINES = frozenset("IP MAC HOST URL LINK KEY DEVICE ENCODED COORDINATES TEXT TERM".split())
@@ -138,8 +142,7 @@ def document(
     if identifiers:
         spans = sorted([*spans, *_clear_of(identifiers, spans)])
     if layout is not None:
-        around = layout.margins
-        spans = [(*part, kind) for a, b, kind in spans for part in _parts(text, around, a, b)]
+        spans = [(*part, k) for a, b, k in spans for part in _parts(text, layout.margins, a, b)]
     # A phrase inside an identifier is no whole phrase, and one that holds a word that the policy
     # lists as sensitive is hidden.
     phrases = [*policy.public_phrases.spans(text), *kept_phrases(keep).spans(text)]
@@ -180,8 +183,7 @@ def _with_encoded(
 def _is_private(text: str, policy: Policy, detector: Detector, depth: int) -> bool:
     """Return True if something of a text that was encoded would be hidden."""
     found = document(text, policy, detector=detector, depth=depth)
-    args = found.text, found.taken, (), policy.thresholds, False, found.layout
-    read = detector.read(*args)
+    read = read_apart(found, policy, detector)
     return bool(found.taken or segmented(found, policy, read, lambda forms: {}).units)
 
 
@@ -251,12 +253,14 @@ def segmented(
             f"policy {policy.name!r} refuses texts in a language without a list of words"
         )
     names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one
+    spoken = _spoken_of(text, reading) if policy.rows else ()
     rows = _records(document, policy, reading) if policy.rows else ()
     units = [
         unit
         for each in reading.findings
         if not (policy.public and listed_public(text[each.start : each.end], policy))
         and text[each.start : each.end] not in names
+        and (each.start, each.end) not in spoken
         and (unit := _unit(text, each, policy, bool(overlapping(rows, each.start, each.end))))
     ]
     if policy.rows and (hosts := _hosts(document, reading)):
@@ -274,13 +278,18 @@ def segmented(
     units = _with_literals(text, units, declared)
     units = _in_code(text, units, reading.pieces)
     split_text = segment_taken(text, units, declared)
-    facts = (
-        ()
-        if policy.hides(FACT, "")
-        else tuple((each.start, each.end) for each in reading.findings if each.kind == FACT)
-    )
+    passes = not policy.hides(FACT, "")
+    facts = tuple((f.start, f.end) for f in reading.findings if passes and f.kind == FACT)
     articles = _articles(text, units, declared)
     return replace(split_text, articles=articles, facts=facts, language=reading.language)
+
+
+def _spoken_of(text: str, reading: Reading) -> set[tuple[int, int]]:
+    """Return findings that are names of the code around them, read as none there: "Mark all"."""
+    code = [(p.start, p.end, p.role) for p in reading.pieces if p.language in _PROGRAMS]
+    found = [(each.start, each.end) for each in reading.findings]
+    own = {text[a:b] for a, b, role in code if role == "name" and not overlapping(found, a, b)}
+    return {(a, b) for a, b in found if text[a:b].lower() in own and overlapping(code, a, b)}
 
 
 _BEFORE_VALUE, _AFTER_VALUE = re.compile(r"[:\[,]\s*-?\Z"), re.compile(r"\s*[,\]}]")
@@ -313,9 +322,7 @@ def _hosts(document: Document, reading: Reading) -> list[Unit]:
 
 
 def _records(document: Document, policy: Policy, reading: Reading) -> Offsets:
-    """Return the rows of data that tell of somebody: what is sure to stand there is a name or an
-    identifier, and none of a machine.
-    """
+    """Return the rows of data in which a name surely stands, or an identifier of no machine."""
     found = [unit.start for unit in document.taken if unit.kind not in _OF_MACHINES]
     found += [
         each.start
@@ -335,6 +342,27 @@ def _records(document: Document, policy: Policy, reading: Reading) -> Offsets:
         for row in records(layer.text, parts, told):
             rows += layer.placed(*row)
     return merged(rows)
+
+
+def read_apart(document: Document, policy: Policy, detector: Detector) -> Reading:
+    """Return what a detector finds in a text: outside of its rows of data, it is read without them.
+
+    Beside a table of people the number of a process looks like one of theirs. Raises ModelError.
+    """
+    text, layout, others = document.text, document.layout, (policy.thresholds, document.asks)
+    found = detector.read(text, document.taken, document.declared, *others, layout)
+    if layout is None or not (rows := _records(document, policy, found)):
+        return found
+    blocks = [span for span in merged([*rows, *layout.margins]) if overlapping(rows, *span)]
+    edges = [(_BEFORE.search(text, max(0, a - 40), a), _BEHIND.match(text, b)) for a, b in blocks]
+    wide = merged((one.start(), two.end()) for one, two in edges if one and two)
+    escapes = (*layout.escapes, *((a, b, "\n" * (a > 0)) for a, b in wide))
+    taken = [unit for unit in document.taken if not overlapping(rows, unit.start, unit.end)]
+    apart = detector.read(text, taken, document.declared, *others, replace(layout, escapes=escapes))
+    inside = [each for each in found.findings if overlapping(rows, each.start, each.end)]
+    passing = [span for span in found.everyday if overlapping(rows, *span)]
+    both = sorted([*inside, *apart.findings]), sorted([*passing, *apart.everyday])
+    return replace(found, findings=tuple(both[0]), everyday=tuple(both[1]))
 
 
 def _unit(text: str, finding: Finding, policy: Policy, in_row: bool) -> Unit | None:
@@ -413,15 +441,12 @@ def _in_code(text: str, units: Sequence[Unit], parts: Sequence[Piece]) -> list[U
             unit.end in begins or text[unit.end : unit.end + 1].isalnum()
         )
         written = form_for("X", 1, piece)
-        if written.startswith('"'):
-            placed.append(replace(unit, form="quoted"))
-            continue
         # "<h1>" must not become "<TERM_1>", which is a placeholder itself, nor escaped.
         tag = _OPENING_TAG.search(text[max(0, unit.start - 11) : unit.start]) and (
             _CLOSING_TAG.match(text, unit.end)
         )
-        bare = "tag" if tag else "bare"
-        placed.append(replace(unit, form="prose" if touched or "<" in written else bare))
+        form = "prose" if touched or "<" in written else "tag" if tag else "bare"
+        placed.append(replace(unit, form="quoted" if written.startswith('"') else form))
     return placed
 
 

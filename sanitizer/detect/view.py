@@ -469,7 +469,7 @@ class Decoded:
         origins: list[int] = []
         at = 0
         found = [(*m.span(), letters) for m in _ESCAPED.finditer(text) if (letters := _meant(m[0]))]
-        for start, end, letters in sorted([*found, *also]):
+        for start, end, letters in sorted([*found, *also], key=lambda each: (each[0], -each[1])):
             if start < at:
                 continue
             parts += [text[at:start], letters]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from sanitizer.answers.extractors import Extractor
 from sanitizer.detect.classes import Known
 from sanitizer.detect.detector import Detector, Reading
-from sanitizer.detect.units import Document, document, segmented
+from sanitizer.detect.units import Document, document, read_apart, segmented
 from sanitizer.pipeline.answering import Answers, need_key
 from sanitizer.pipeline.engines import LoadedModels, ModelLoader, WordMechanism, draw
 from sanitizer.pipeline.leaving import leave
@@ -292,11 +292,11 @@ class Conversation:
         """
         if not document.is_read:
             return None
-        detector, least = self._loader.detector(), self.settings.policy.thresholds
-        text, declared, asks = document.text, document.declared, document.asks
-        read = partial(detector.read, text, document.taken, declared, least, asks, document.layout)
-        of = self.conversation, text, document.spans, declared, asks, sorted(least.items())
-        return detector.once(read, "reading", *of, document.layout is None)
+        detector, policy = self._loader.detector(), self.settings.policy
+        of = self.conversation, document.text, document.spans, document.declared, document.asks
+        read = partial(read_apart, document, policy, detector)
+        by = sorted(policy.thresholds.items()), policy.rows and policy.digest
+        return detector.once(read, "reading", *of, *by)
 
     def policy(self, document: Document, reading: Reading | None, role: str) -> Segmented:
         """Decide what is hidden: entities, and things of the conversation; raise PolicyError."""

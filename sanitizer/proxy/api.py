@@ -44,7 +44,7 @@ from sanitizer.proxy.workers import Workers
 from sanitizer.wire.endpoints import endpoint_of, format_of
 from sanitizer.wire.event_streams import EventStream, may_settle
 from sanitizer.wire.filter import Exchange
-from sanitizer.wire.headers import record_headers
+from sanitizer.wire.headers import SHORT_BYTES, record_headers
 
 Result = TypeVar("Result")
 log = logging.getLogger("sanitizer.proxy")
@@ -348,8 +348,7 @@ class Api:
                 raise RequestRefused(told, "endpoint", 404)
             path, url = target(caller.upstream.url, raw_path, scope["query_string"], caller.mount)
             body = await read_body(receive, headers, self.settings)
-            named = endpoint_of(path)
-            call = Call(scope["method"], path, url, named, caller, headers, body, send)
+            call = Call(scope["method"], path, url, endpoint_of(path), caller, headers, body, send)
             work = self._preview(call) if is_preview else self._exchange(call)
             await while_client_waits(work, receive)
         except Exception as error:
@@ -388,14 +387,13 @@ class Api:
             streams = exchange.streams and exchange.is_stream(begun.content_type)
             give = self._stream if streams and begun.status < 300 else self._whole
             recorded = [*record_headers(exchange.record), (HEADER.encode(), name.encode())]
-            await give(call, exchange, begun, recorded)
+            await give(call, exchange, begun, recorded, asked - begin)
         finally:
             begun.close()
         self.metrics.times["request"].observe(perf_counter() - begin)
 
     async def _preview(self, call: Call) -> None:
         """Answer with what the request would send; nothing is sent, charged or kept."""
-
         caller, most = call.caller, self.settings.max_body
         asked = (caller.holder, call.path, call.headers, call.body, most)
 
@@ -414,9 +412,9 @@ class Api:
         return name, exchange
 
     async def _whole(
-        self, call: Call, exchange: Exchange, begun: UpstreamAnswer, recorded: Headers
+        self, call: Call, exchange: Exchange, begun: UpstreamAnswer, recorded: Headers, added: float
     ) -> None:
-        body = await begun.whole()
+        body, came = await begun.whole(), perf_counter()
         content_type, needs = begun.content_type, ""
         if begun.status >= 300 and "json" not in content_type:
             # An error page of something before the API, whose text no client could read.
@@ -432,13 +430,13 @@ class Api:
 
             restored, needs = await self.workers.run(len(body), read)
         headers = [(b"content-type", content_type.encode("latin-1"))]
-        headers += [*to_client(begun.headers), *recorded]
+        headers += [*to_client(begun.headers), *recorded, _timing(added + perf_counter() - came)]
         if needs:
             headers.append((b"sanitizer-needs", needs.encode()))
         await answer(call.send, begun.status, restored, headers)
 
     async def _stream(
-        self, call: Call, exchange: Exchange, begun: UpstreamAnswer, recorded: Headers
+        self, call: Call, exchange: Exchange, begun: UpstreamAnswer, recorded: Headers, added: float
     ) -> None:
         """Pass events on as they arrive.
 
@@ -449,6 +447,7 @@ class Api:
             (b"cache-control", b"no-store"),
             *to_client(begun.headers),
             *recorded,
+            _timing(added),
         ]
 
         def said(text: str) -> str:
@@ -481,7 +480,7 @@ class Api:
         loop, seconds = asyncio.get_running_loop(), self.settings.timeout
         begins = True
         async with asyncio.timeout(seconds) as limit:
-            while chunk := await begun.more():
+            while chunk := await begun.more(SHORT_BYTES):
                 # Many events may have come at once: the first does not wait for the others.
                 first, mark, rest = chunk.partition(b"\n\n")
                 for piece in (first + mark, rest):
@@ -498,6 +497,7 @@ class Api:
                             {"type": "http.response.body", "body": shown, "more_body": True}
                         )
                 limit.reschedule(loop.time() + seconds)
+                await asyncio.sleep(0)  # what is there already is read in turns with others
             return await self.workers.run(0, events.finish)
 
     async def _end_with(self, call: Call, failure: Failure) -> None:
@@ -508,6 +508,11 @@ class Api:
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_EVENT_SECONDS):
                 await call.send({"type": "http.response.body", "body": event})
+
+
+def _timing(added: float) -> tuple[bytes, bytes]:
+    """Return the header of the seconds that reading, waiting for a turn and restoring added."""
+    return b"server-timing", f"sanitizer;dur={1e3 * added:.1f}".encode()
 
 
 def _told(needs: Iterable[Need]) -> str:

@@ -108,14 +108,14 @@ class UpstreamAnswer:
     response: aiohttp.ClientResponse = field(repr=False)
     seconds: float = field(repr=False)  # longest silence
 
-    async def more(self) -> bytes:
-        """Return more of the body as it arrives; empty at its end.
+    async def more(self, most: int = 2**16) -> bytes:
+        """Return more of the body as it arrives, `most` bytes at once; empty at its end.
 
         Raises:
             UpstreamError: the connection ended before the body did.
         """
         try:
-            return await self.response.content.readany()
+            return await self.response.content.read(most)
         except (aiohttp.ClientError, OSError):
             raise UpstreamError("the upstream ended its answer too early") from None
 

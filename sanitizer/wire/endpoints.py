@@ -80,6 +80,8 @@ _REFUSED = sorted(
 )
 """Refused rows, the longest path first, which says most."""
 _BY_NAME = {each.name: each for each in ENDPOINTS if each.method == "POST"}
+_WORDS = frozenset(re.findall(r"[\w-]+", f"{[e[1:3] for e in ENDPOINTS]} v1 v1beta azure"))
+"""Parts of paths that no client chose."""
 _RESOURCES = frozenset(
     each.path.lower() if each.path.startswith("api/") else each.path.partition("/")[0].lower()
     for each in ENDPOINTS
@@ -188,3 +190,8 @@ def format_of(name: str) -> str:
     ('anthropic', 'openai')
     """
     return _BY_NAME[name].format if name in _BY_NAME else "openai"
+
+
+def public_path(path: str) -> str:
+    """Return a path with "..." in place of what clients choose: models, ids, words of their own."""
+    return re.sub("[^/:]+", lambda part: part[0] if part[0] in _WORDS else "...", path)

@@ -66,9 +66,9 @@ class WireRecord:
             only identifiers are replaced, with their words. Places are "api_names" (models,
             types, roles, ids), "numbers", "keys", "settings" and "credentials" of hosted tools,
             "opaque" bytes, "media", fields of the API ("description", "parameters", "metadata"),
-            and "messages of ROLE" where the policy replaces identifiers only; "needed CLASS": what
-            left because the request needs it.
-        claims_ended: the stand-ins of those things, as they were sent; in no header.
+            "messages of ROLE" that lose identifiers only; "needed CLASS": what the request needs.
+        classes: class -> how many different stand-ins of it there are. claims_ended: the stand-ins
+            of those things, as they were sent; in no header.
     """
 
     epsilon_total: float
@@ -89,6 +89,7 @@ class WireRecord:
     n_warnings: int = 0
     n_hints: int = 0
     untouched: Mapping[str, int] = field(default_factory=dict, hash=False)
+    classes: Mapping[str, int] = field(default_factory=dict, hash=False)
     claims_ended: tuple[str, ...] = ()
 
     @classmethod
@@ -121,8 +122,8 @@ class WireRecord:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; a bound that is not finite is None there."""
         values = {name: getattr(self, name) for name in _HEADERS}
-        values |= {"untouched": dict(self.untouched), "claims_ended": list(self.claims_ended)}
-        return finite(values)
+        values |= {name: dict(values[name]) for name in ("untouched", "classes")}
+        return finite(values | {"claims_ended": list(self.claims_ended)})
 
     def headers(self) -> dict[str, str]:
         """Return response headers, "sanitizer-epsilon-total: 12.0" and so on; ASCII only."""

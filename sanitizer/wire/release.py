@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +12,7 @@ from sanitizer.errors import RequestRefused
 from sanitizer.identifiers.search import find
 from sanitizer.pipeline.sanitizer import Sanitizer
 from sanitizer.pipeline.surrogates import APART, UNKNOWN
-from sanitizer.results import Record, SanitizedText
+from sanitizer.results import SanitizedText, things_of
 from sanitizer.text.prompt import DeclaredText
 from sanitizer.wire.headers import WireRecord
 from sanitizer.wire.history import quoted
@@ -59,35 +60,31 @@ class Releaser:
         """
         by_key = [] if all_light else self._by_key(slots)
         done = {id(slot) for slot, _ in by_key}
-        slots = [slot for slot in slots if id(slot) not in done]
-
-        def is_named(slot: TextSlot) -> bool:
-            is_description = slot.kind == "light" and slot.field == "description"
-            return is_description or (
-                slot.kind != "light" and self._roles.get(slot.role) == "names"
-            )
-
-        def is_light(slot: TextSlot) -> bool:
-            of_role = self._roles.get(slot.role) == "identifiers"
-            return apart and (all_light or slot.kind == "light" or of_role)
-
         apart = self._light is not self._sanitizer
-        named = [slot for slot in slots if self._named and not all_light and is_named(slot)]
-        others = {id(slot) for slot in named}
-        light = [slot for slot in slots if id(slot) not in others and is_light(slot)]
-        others |= {id(slot) for slot in light}
-        full = [slot for slot in slots if id(slot) not in others]
+
+        def how(slot: TextSlot) -> str:
+            role = "" if slot.kind == "light" else self._roles.get(slot.role)
+            is_named = role == "names" or (slot.kind == "light" and slot.field == "description")
+            if self._named and not all_light and is_named:
+                return "named"
+            is_light = apart and (all_light or slot.kind == "light" or role == "identifiers")
+            return "light" if is_light else "full"
+
+        batches: dict[str, list[TextSlot]] = {"full": [], "named": [], "light": []}
+        for slot in (slot for slot in slots if id(slot) not in done):
+            batches[how(slot)].append(slot)
+        full, named, light = batches.values()
         results = _released(self._sanitizer, full)
-        records = [result.record for result in _released(self._named or self._light, named, APART)]
-        records += [result.record for result in _released(self._light, light, LIGHT_ROLE)]
-        records += [record for _, record in by_key]
-        of_full = [result.record for result in results]
-        record = WireRecord.of(self._sanitizer.policy.name, of_full, records)
-        return record, list(zip(full, results, strict=True))
+        rest = _released(self._named or self._light, named, APART)
+        rest += [*_released(self._light, light, LIGHT_ROLE), *(result for _, result in by_key)]
+        records = [[result.record for result in each] for each in (results, rest)]
+        record = WireRecord.of(self._sanitizer.policy.name, *records)
+        classes = Counter(kind for kind, _ in things_of([*results, *rest]) if kind.isupper())
+        return replace(record, classes=classes), list(zip(full, results, strict=True))
 
     # ---- what a name tells of its value ----
 
-    def _by_key(self, slots: Sequence[TextSlot]) -> list[tuple[TextSlot, Record]]:
+    def _by_key(self, slots: Sequence[TextSlot]) -> list[tuple[TextSlot, SanitizedText]]:
         """Replace texts in which their name gives away more identifiers; return those.
 
         Where words are perturbed, only those that are an identifier as a whole: the others are
@@ -99,7 +96,7 @@ class Releaser:
         results = _batch(self._finder, [f"{s.key}: {s.text}" for s in told], roles)
         for slot, result in zip(told, results, strict=True):
             slot.text = result.text[len(slot.key) + 2 :]
-        return [(slot, result.record) for slot, result in zip(told, results, strict=True)]
+        return list(zip(told, results, strict=True))
 
     def _told_before(self, slots: Sequence[TextSlot]) -> list[TextSlot]:
         """Name the messages and parts that are an identifier as a whole since the one before says
@@ -157,9 +154,8 @@ class Releaser:
         """Write numbers that the conversation knows as strings; return the others."""
         others = []
         for slot in slots:
-            known = None
-            if slot.role not in (APART, UNKNOWN):
-                known = self._sanitizer.inner.known_number(slot.text)
+            is_apart = slot.role in (APART, UNKNOWN)
+            known = None if is_apart else self._sanitizer.inner.known_number(slot.text)
             if known is None:
                 others.append(slot)
             else:

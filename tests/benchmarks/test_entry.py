@@ -101,17 +101,18 @@ def test_medians_and_ratios_have_intervals_around_them() -> None:
 
 
 def test_what_the_proxy_adds_has_intervals_and_stands_beside_the_peer() -> None:
-    pace = [(0.001 * (1 + i % 5), 0.002 * (1 + i % 5)) for i in range(40)]
+    pace = [(0.001 * (1 + i % 5), 0.002 * (1 + i % 5), 0.0) for i in range(40)]
     times = {
         "direct": pace,
-        "ours": [(a + 1, b + 1) for a, b in pace],
-        "peer": [(a + 2, b + 4) for a, b in pace],
+        "ours": [(a + 1, b + 1, 0.75) for a, b, _ in pace],
+        "peer": [(a + 2, b + 4, 0.0) for a, b, _ in pace],
     }
     found = figures("ours", times)
     assert found["whole_p95_ms"]["mean"] == pytest.approx(1010)
     assert found["added"]["whole_median_ms"] == pytest.approx(
         {"mean": 1000, "low": 1000, "high": 1000}
     )
+    assert found["added"]["first_p95_ms beside reading"]["mean"] == pytest.approx(250)
     assert found["of_peer"]["first_median_ms"]["mean"] == pytest.approx(0.5)
     assert found["of_peer"]["whole_median_ms"]["mean"] == pytest.approx(0.25)
     assert figures("peer", times)["of_peer"] == {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,9 @@ class Agent:
         call: (action, folder) -> name of a tool and its arguments, or the text of a script.
         answer: (number of the call, tool, arguments) -> the answer that calls the tool.
         files: what it needs in its home.
+        bin: folder of its command, in that of all programs.
+        options: of `sanitizer run`.
+        is_typed: a person reads files and runs commands: what comes of them is in the next request.
     """
 
     name: str
@@ -46,6 +50,9 @@ class Agent:
     call: Callable[[Action, Path], tuple[str, Json | str]]
     answer: Callable[[int, str, Any], Answer]
     files: tuple[tuple[str, str], ...] = ()
+    bin: str = "node/node_modules/.bin"
+    options: tuple[str, ...] = ()
+    is_typed: bool = False
 
 
 @dataclass
@@ -67,20 +74,63 @@ class Script:
         self._next: Action | None = next(self.session)
 
     def __call__(self, received: Received) -> Answer:
+        if self.agent.is_typed and received.method == "POST":
+            return self._typed(received)
         if received.method != "POST" or b'"tools"' not in received.body:
             return answer(received.endpoint, received.json if received.body else {}, "A session")
         results = dict(_results(received.json))
         for name in results.keys() - self._ids:
             self._ids.add(name)
-            self.seen.append(results[name])
-            try:
-                self._next = self.session.send(_NUMBER.sub("", output(results[name])))
-            except StopIteration:
-                self._next = None
+            self._go_on(results[name])
         if self._next is None:
             return answer(received.endpoint, received.json, "All done.")
         self._n_calls += 1
         return self.agent.answer(self._n_calls, *self.agent.call(self._next, self.folder))
+
+    def _typed(self, received: Received) -> Answer:
+        """Look at what was typed since the last request; answer with the next edit."""
+        said = [each["content"] for each in received.json["messages"] if each["role"] == "user"]
+        while self._next and self._next.kind in ("read", "shell"):
+            if self._next.kind == "read":
+                begin = f"\n{self._next.path}\n```\n"
+                text = next(each for each in said if begin in each)
+                self._go_on(text.partition(begin)[2].partition("```\n")[0])
+            else:
+                begin = f"I ran this command:\n\n{self._next.new}\n\nAnd got this output:\n\n"
+                self._go_on(next(each for each in said if each.startswith(begin))[len(begin) :])
+        _, block = self.agent.call(self._next, self.folder) if self._next else ("", "All done.")
+        if self._next:
+            self._go_on("")
+        return answer(received.endpoint, received.json, str(block), size=30)
+
+    def _go_on(self, seen: str) -> None:
+        self.seen.append(seen)
+        try:
+            self._next = self.session.send(_NUMBER.sub("", output(seen)))
+        except StopIteration:
+            self._next = None
+
+
+def typed(session: Session, folder: Path) -> str:
+    """Return what a person types who does a session's actions in a folder of the same files."""
+    action, lines = next(session), []
+    while True:
+        path, seen = folder / action.path, ""
+        if action.kind == "read":
+            seen = path.read_text("utf-8")
+        elif action.kind == "shell":
+            words = ["sh", "-c", action.new]
+            done = subprocess.run(words, cwd=folder, capture_output=True, check=True, text=True)
+            seen = done.stdout
+        else:
+            before = path.read_text("utf-8") if action.old else ""
+            path.write_text(before.replace(action.old, action.new, 1) or action.new, "utf-8")
+        spoken = {"read": f"/add {action.path}", "shell": f"/run {action.new}"}
+        lines.append(spoken.get(action.kind, "Go on with the next change."))
+        try:
+            action = session.send(seen)
+        except StopIteration:
+            return "\n".join([*lines, "That is all.", ""])
 
 
 def output(seen: str) -> str:
@@ -97,10 +147,12 @@ def _results(request: Any, path: str = "") -> Iterator[tuple[str, str]]:
         return
     if not isinstance(request, dict):
         return
-    kind = str(request.get("type"))
-    if kind == "tool_result" or kind.endswith("_call_output") or "functionResponse" in request:
+    kind = str(request.get("type") or request.get("role"))
+    is_result = kind in ("tool", "tool_result") or kind.endswith("_call_output")
+    if is_result or "functionResponse" in request:
         found = request.get("content") or request.get("output") or request.get("functionResponse")
-        yield request.get("tool_use_id") or request.get("call_id") or path, "\n".join(_texts(found))
+        ids = (request.get(key) for key in ("tool_use_id", "tool_call_id", "call_id"))
+        yield next(filter(None, ids), path), "\n".join(_texts(found))
         return
     for key in ("messages", "input", "contents", "content", "parts"):
         yield from _results(request.get(key), f"{path}/{key}")
@@ -130,6 +182,18 @@ def _of_messages(number: int, tool: str, arguments: Any) -> Answer:
 def _of_gemini(number: int, tool: str, arguments: Any) -> Answer:
     part = {"functionCall": {"id": f"call_{number}", "name": tool, "args": arguments}}
     return Answer(events([part]), content_type=EVENTS)
+
+
+def _of_chat(number: int, tool: str, arguments: Any) -> Answer:
+    function = {"name": tool, "arguments": json.dumps(arguments)}
+    call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+    deltas = [({"role": "assistant", "tool_calls": [call]}, None), ({}, "tool_calls")]
+    whole = {"id": f"c{number}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    told = [
+        event({**whole, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+        for delta, reason in deltas
+    ]
+    return Answer([*told, b"data: [DONE]\n\n"], content_type=EVENTS)
 
 
 def _of_responses(number: int, tool: str, script: Any) -> Answer:
@@ -206,6 +270,53 @@ def _codex(action: Action, folder: Path) -> tuple[str, str]:
     return "exec", f"text(await tools.apply_patch({json.dumps(patch, ensure_ascii=False)}))"
 
 
+def _aider(action: Action, folder: Path) -> tuple[str, str]:
+    """Write a block that aider applies to a file."""
+    new = action.new.rstrip("\n")
+    old = f"{action.old}\n" if action.old else ""
+    block = f"<<<<<<< SEARCH\n{old}=======\n{new}\n>>>>>>> REPLACE"
+    return "", f"{action.path}\n```\n{block}\n```\n"
+
+
+def _llm(action: Action, folder: Path) -> tuple[str, Json]:
+    return {
+        "read": ("read_file", {"path": action.path}),
+        "edit": ("edit_file", {"path": action.path, "old": action.old, "new": action.new}),
+        "write": ("write_file", {"path": action.path, "text": action.new}),
+        "shell": ("run_command", {"command": action.new}),
+    }[action.kind]
+
+
+TOOLS = """
+import pathlib
+import subprocess
+
+def read_file(path: str) -> str:
+    "Return the text of a file."
+    return pathlib.Path(path).read_text()
+
+def edit_file(path: str, old: str, new: str) -> str:
+    "Replace a text that stands once in a file."
+    text = pathlib.Path(path).read_text()
+    if text.count(old) != 1:
+        return "It does not stand there once."
+    pathlib.Path(path).write_text(text.replace(old, new))
+    return "Replaced."
+
+def write_file(path: str, text: str) -> str:
+    "Write a file."
+    pathlib.Path(path).write_text(text)
+    return "Written."
+
+def run_command(command: str) -> str:
+    "Run a command of the shell and return what it prints."
+    return subprocess.run(command, shell=True, capture_output=True, text=True).stdout
+"""
+AIDER = (
+    "--yes-always --no-fancy-input --no-pretty --no-check-update --no-show-release-notes"
+    " --no-detect-urls --no-suggest-shell-commands --no-auto-commits --no-dirty-commits"
+    " --no-gitignore --edit-format diff --model openai/gpt-4o"
+)
 AGENTS = (
     Agent(
         "claude",
@@ -231,5 +342,14 @@ AGENTS = (
         ("opencode", "run", "-m", "anthropic/claude-sonnet-4-5"),
         _opencode,
         _of_messages,
+    ),
+    Agent("aider", ("aider", *AIDER.split()), _aider, _of_chat, bin="aider/bin", is_typed=True),
+    Agent(
+        "llm",
+        ("llm", "-m", "gpt-4o-mini", "--chain-limit", "0", "--functions", TOOLS),
+        _llm,
+        _of_chat,
+        bin="llm/bin",
+        options=("--policy", "code"),
     ),
 )

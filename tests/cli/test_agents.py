@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from sanitizer.testing.server import RecordingServer
-from tests.cli.agents import AGENTS, Action, Agent, Script, Session, output
+from tests.cli.agents import AGENTS, Action, Agent, Script, Session, output, typed
 
 FOLDER = Path(os.environ.get("SANITIZER_TEST_CLIENTS", "nowhere")).absolute()
-BIN = FOLDER / "node" / "node_modules" / ".bin"
 SEEN_BY_ALL = "Marit Solberg asked for this: Quayside Freight wants the total per plan."
 FILES = {
     "app.py": f'''"""Balances of our customers."""
@@ -152,6 +151,7 @@ def made(folder: Path) -> Path:
         ("commit", "-qm", "Billing as Marit Solberg left it"),
     ):
         subprocess.run(["git", *words], cwd=folder, check=True)
+    (folder / ".git" / "info" / "exclude").write_text(".aider*\n__pycache__\n", "utf-8")
     return folder
 
 
@@ -160,7 +160,7 @@ def made(folder: Path) -> Path:
 def test_a_session_leaves_the_right_bytes_and_shows_nothing_private(
     agent: Agent, tmp_path: Path
 ) -> None:
-    if not (BIN / agent.name).exists():
+    if not (FOLDER / agent.bin / agent.name).exists():
         pytest.skip(f"SANITIZER_TEST_CLIENTS has no {agent.name} (.ci/clients installs it)")
     work, home = made(tmp_path / "work"), tmp_path / "home"
     home.mkdir()
@@ -168,9 +168,11 @@ def test_a_session_leaves_the_right_bytes_and_shows_nothing_private(
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text, "utf-8")
     script = Script(agent, session(), work)
+    lines = typed(session(), made(tmp_path / "elsewhere")) if agent.is_typed else ""
+    task = () if agent.is_typed else ("Fix the totals.",)
     environment = {**os.environ, "HOME": str(home), "GEMINI_CLI_TRUST_WORKSPACE": "true"}
     environment |= {f"{name}_API_KEY": "sk-x" for name in ("OPENAI", "ANTHROPIC", "GEMINI")}
-    environment |= {"PATH": f"{BIN}:{environment['PATH']}", "PWD": str(work)}
+    environment |= {"PATH": f"{FOLDER / agent.bin}:{environment['PATH']}", "PWD": str(work)}
     for name in ("SANITIZER_VAULT_KEY", "SANITIZER_CORRECTIONS"):
         environment.pop(name, None)
     with RecordingServer(script) as server:
@@ -178,14 +180,14 @@ def test_a_session_leaves_the_right_bytes_and_shows_nothing_private(
         urls = (f"openai={server.url}", f"anthropic={host}", f"gemini={host}")
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "sanitizer", "run", "--reveal"),
+                *(sys.executable, "-m", "sanitizer", "run", "--reveal", *agent.options),
                 *(word for url in urls for word in ("--upstream", url)),
-                *("--", *agent.arguments, "Fix the totals."),
+                *("--", *agent.arguments, *task),
             ],
             cwd=work,
             env=environment,
             capture_output=True,
-            stdin=subprocess.DEVNULL,
+            input=lines.encode(),
             timeout=400,
             check=False,
         )

@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sanitizer import Cape, Sanitizer
-from sanitizer.cli.display import (
-    WIDTH,
-    before_after,
-    describe,
-    in_short,
-    joined_record,
-    safe,
-    width,
-)
+from sanitizer.cli.display import WIDTH, before_after, describe, in_short, safe, width
+from sanitizer.results import joined_record
 
 
 def test_before_and_after_mark_what_changed(monkeypatch: pytest.MonkeyPatch) -> None:

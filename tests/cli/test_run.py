@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +52,7 @@ def test_the_command_s_requests_go_through_the_proxy(
     assert "2 requests" in said
     assert "2 answered\n" in said
     assert "1 private thing replaced (1 EMAIL), 1 restored in answers; epsilon 0" in said
+    assert re.search(r"time added: \d+ ms in total, median \d+ ms, at most \d+ ms\n", said)
     assert MAIL not in said
 
 
@@ -84,6 +87,78 @@ def test_exit_statuses_are_those_of_shells(server: RecordingServer, tmp_path: Pa
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     assert ran(server, "--", sys.executable, "-c", killed).returncode == 128 + signal.SIGKILL
     assert run("run").returncode == 2
+
+
+LOOK = """
+import os, pathlib
+(noted,) = pathlib.Path(os.environ["XDG_STATE_HOME"]).glob("**/*.log")
+print("MODES", *(oct(each.stat().st_mode)[-3:] for each in (noted.parent, noted)))
+"""
+PASSED = r"\d\d:\d\d:\d\d POST /openai/v1/chat/completions: passed \(200\), hidden: EMAIL=1, "
+
+
+def test_another_terminal_shows_each_request_and_no_text(
+    server: RecordingServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    watching = [sys.executable, "-m", "sanitizer", "run", "--watch"]
+    with subprocess.Popen(watching, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watch:
+        in_time = threading.Timer(60, watch.kill)
+        in_time.start()
+        assert watch.stdout is not None
+        assert watch.stderr is not None
+        assert b"waiting for requests" in watch.stderr.readline()
+        program = LOOK + ASK
+        done = ran(
+            server, "--quiet", "--", sys.executable, "-c", program, CHAT, f"/files/{MAIL}", CHAT
+        )
+        seen: list[str] = []
+        while not seen or "time added" not in seen[-1]:
+            seen.append(watch.stdout.readline().decode())
+            assert seen[-1], "it ended"
+        watch.send_signal(signal.SIGINT)
+        assert watch.wait(30) == 0
+        in_time.cancel()
+    assert (done.returncode, done.stderr) == (7, b"")
+    assert "MODES 700 600" in capfd.readouterr().out
+    told = "".join(seen)
+    asked = [line for line in seen if "POST" in line]
+    assert re.fullmatch(PASSED + r"\d+ ms added\n", asked[0]), told
+    assert re.search(r"POST /openai/v1/files/\.\.\.: refused \(404\), hidden: nothing, ", asked[1])
+    assert re.match(PASSED, asked[2])
+    assert len(asked) == 3
+    assert "are sanitized" in told
+    assert "3 requests, 2 answered, 1 refused or failed" in told
+    assert MAIL not in told
+    assert not list(tmp_path.glob("**/*.log"))
+
+
+def test_notes_of_a_run_that_was_killed_go_after_a_day(
+    server: RecordingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = tmp_path / "sanitizer" / "run"
+    folder.mkdir(parents=True)
+    old, new = folder / "1.log", folder / "2.log"
+    for each in (old, new):
+        each.write_text("a line\n")
+    os.utime(old, (0, 0))
+    assert ran(server, "--", "true").returncode == 0
+    assert list(folder.iterdir()) == [new]
+    assert run("run", "--watch", "--", "true").returncode == 2
+
+
+def test_a_run_that_cannot_note_anything_runs(
+    server: RecordingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sanitizer").write_text("a file where a folder should be")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    done = ran(server, "--", sys.executable, "-c", ASK, CHAT)
+    assert done.returncode == 7
+    assert b"--watch cannot show this run" in done.stderr
 
 
 @pytest.mark.slow

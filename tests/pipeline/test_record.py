@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from sanitizer import Cape, Sanitizer
-from sanitizer.cli.display import describe, joined_record
+from sanitizer.cli.display import describe
 from sanitizer.lm.masked import OnnxMaskedLM
 from sanitizer.pipeline.record import BOUND_DELTA
 from sanitizer.privacy.accounting import Accountant, StaircaseEvent
+from sanitizer.results import joined_record
 from sanitizer.testing.models import SeededSource, ToyBackbone
 from tests.conftest import Told
 from tests.pipeline.recording import zeros

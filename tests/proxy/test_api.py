@@ -48,6 +48,15 @@ def test_the_record_travels_in_headers(api: Proxy) -> None:
     assert headers["sanitizer-conversation"].startswith("chat-")
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_says_what_was_hidden_and_how_long_that_took(api: Proxy, stream: bool) -> None:
+    answer = api.chat(f"Write to {MAIL}", stream=stream)
+    assert answer.headers["sanitizer-classes"] == "EMAIL=1"
+    name, _, milliseconds = answer.headers["server-timing"].partition(";dur=")
+    assert name == "sanitizer"
+    assert 0 <= float(milliseconds) < 20_000
+
+
 def test_streams_are_restored(up: Upstream, api: Proxy) -> None:
     answer = api.chat(f"Write to {MAIL}.", stream=True)
     assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"

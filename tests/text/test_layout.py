@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from sanitizer import Policy, Sanitizer
+from sanitizer.detect import units
+from sanitizer.detect.detector import Finding, Reading
 from sanitizer.text.layout import Layout, margins
 
 ROWS = """id,name,balance,joined
 5561,Marit Solberg,1200.50,2021-03-04
 5562,Bo Lindqvist,20.00,2022-11-30"""
+PEOPLE = """id,name,email,phone,plan,balance,joined
+7355610,Marit Solberg,marit.solberg@quaysidefreight.com,+47 912 34 567,gold,1200.50,2021-03-04
+7355620,Bo Lindqvist,bo@lindqvist.se,+46 70 123 45 67,silver,20.00,2022-11-30"""
 DIFF = """diff --git a/x.csv b/x.csv
 index 83db48f..bf2a5cc 100644
 --- a/x.csv
@@ -97,6 +103,56 @@ def test_rows_of_data_are_treated_as_guarded_and_other_words_are_not() -> None:
     assert "Marit" not in sent
     metrics = "service,p50_ms,p99_ms\nauth,12.4,88.1\nsearch,44.9,310.2\n"
     assert sanitizer.sanitize(metrics, role="tool").text == metrics
+
+
+@pytest.mark.parametrize(
+    "around",
+    ["{}\n{}", "{}\n\n{}\n", "{1}\n{0}", "<out>\n{}\n{}\n</out>"],
+)
+def test_what_stands_beside_rows_is_read_without_them(around: str) -> None:
+    public = "Process Group PGID: 16395\nlistening on port 48761"
+    sent = Sanitizer(policy="code").sanitize(around.format(PEOPLE, public), role="tool").text
+    assert public in sent
+    private = "Customer 4711832 of Brightwater Labs complained, ask Wendell."
+    sent = Sanitizer(policy="code").sanitize(around.format(PEOPLE, private), role="tool").text
+    assert re.search(r"Customer <ID_\w+> of <ORGANIZATION_\w+> complained, ask <PERSON_", sent)
+    assert not [name for name in ("7355610", "Solberg", "20.00") if name in sent]
+
+
+@pytest.mark.parametrize("form", ["{}\t", "{:6}\t", "{}: ", "{:3} | "])
+def test_rows_with_margins_are_left_out_as_a_whole(form: str) -> None:
+    text = numbered(f"{PEOPLE}\n&amp;,b@example.org,c@example.org,+47 912 34 567", form)
+    result = Sanitizer(policy="code").sanitize(text, role="tool")
+    cells = {cell for line in PEOPLE.split("\n") for cell in line.split(",")}
+    cells |= {"b@example.org", "c@example.org"}
+    assert {each.original for each in result.replacements} <= cells
+    assert len(result.replacements) >= 14
+
+
+def test_records_of_a_list_are_left_out_and_what_is_around_them_is_read() -> None:
+    people = [{"name": "Marit Solberg", "order": 88123}, {"name": "Bo Lindqvist", "order": 88124}]
+    text = json.dumps({"people": people, "pid": 48213, "by": "Wendell Achebe"}, indent=1)
+    sanitizer = Sanitizer(policy="code")
+    sent = sanitizer.sanitize(text, role="tool").text
+    assert '"pid": 48213' in sent
+    assert not [name for name in ("Solberg", "Lindqvist", "88124", "Achebe") if name in sent]
+    assert sanitizer.restore(sent) == text
+    alone = json.dumps(people)
+    assert "88123" not in sanitizer.sanitize(alone, role="tool").text
+
+
+@pytest.mark.parametrize("as_name", [True, False])
+def test_a_docstring_speaks_of_its_function(as_name: bool) -> None:
+    policy = Policy.preset("code")
+    text = f'{PEOPLE}\n\ndef mark(rows):\n    """Mark every row as seen."""\n    return rows\n'
+    document = units.document(text, policy)
+    assert document.layout is not None
+    said = ["Mark"] if as_name else ["mark", "Mark"]  # what a reader takes for a person
+    places = [(text.index(word), text.index(word) + 4) for word in said]
+    found = tuple(Finding(*place, "PERSON", 0.99, False) for place in places)
+    reading = Reading(found, pieces=document.layout.pieces())
+    hidden = units.segmented(document, policy, reading, lambda forms: {}).units
+    assert [unit.text for unit in hidden if unit.text in said] == ([] if as_name else said)
 
 
 def test_what_is_no_json_or_toml_value_gets_no_quotes() -> None:

@@ -54,6 +54,18 @@ def test_descriptions_of_tools_lose_names_and_schemas_stay() -> None:
     assert exchange.record.untouched["description"] == 1
 
 
+def test_the_record_counts_what_was_hidden_by_class() -> None:
+    messages = [
+        {"role": "user", "content": PROMPT},
+        {"role": "user", "content": "Ask marit@example.org and Marit Solberg, then bo@example.org"},
+    ]
+    record = sent("code", messages=messages).record
+    assert record.classes == {"PERSON": 1, "EMAIL": 2, "HOST": 1}
+    assert record.headers()["sanitizer-classes"] == "EMAIL=2, HOST=1, PERSON=1"
+    assert record.as_dict()["classes"] == record.classes
+    assert sent("code", messages=[{"role": "user", "content": "Hi"}]).record.classes == {}
+
+
 def test_what_machines_read_gets_no_note() -> None:
     exchange = sent("code", messages=[{"role": "user", "content": "Ask a@example.org"}])
     assert "[Note:" in json.loads(exchange.body)["messages"][0]["content"]

@@ -11,7 +11,7 @@ import pytest
 from sanitizer import Policy, Sanitizer
 from sanitizer.errors import RequestRefused, UpstreamError
 from sanitizer.text.policy import WireRules
-from sanitizer.wire.endpoints import ENDPOINTS, Endpoint, find_endpoint
+from sanitizer.wire.endpoints import ENDPOINTS, Endpoint, find_endpoint, public_path
 from sanitizer.wire.filter import Filter
 from tests.clients.tool_calls import JSON, chat, spelled
 from tests.wire.cases import cases
@@ -184,3 +184,20 @@ def test_the_page_has_the_table() -> None:
     ]
     head = ["| API | method | path | what happens | why |", "|---|---|---|---|---|"]
     assert page.splitlines() == [*head, *rows]
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("/openai/v1/chat/completions", "/openai/v1/chat/completions"),
+        (
+            "/gemini/v1beta/models/my-own:generateContent",
+            "/gemini/v1beta/models/...:generateContent",
+        ),
+        ("/anthropic/v1/files/marit.pdf", "/anthropic/v1/files/..."),
+        ("/Marit Solberg", "/..."),
+        ("/", "/"),
+    ],
+)
+def test_a_path_is_shown_without_what_clients_chose(path: str, shown: str) -> None:
+    assert public_path(path) == shown
