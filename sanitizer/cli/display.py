@@ -360,8 +360,10 @@ def told(drawn: Mapping[str, str], reveal: bool = False) -> Iterator[str]:
     """Yield a note for each thing that was drawn: what an answer says of it is of something else.
 
     >>> list(told({"gout": "asthma"}))
-    ['note: the model was told "gout" in place of something private']
+    ['note: the model was told "gout" in place of something private: what it says of it is not \
+about yours']
     """
     for value, original in drawn.items():
         instead = f'where you wrote "{original}"' if reveal else "in place of something private"
-        yield safe(f'note: the model was told "{value}" {instead}')
+        said = f'note: the model was told "{value}" {instead}: what it says of it is not about yours'
+        yield safe(said)

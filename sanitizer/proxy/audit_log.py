@@ -25,7 +25,7 @@ from sanitizer.wire.headers import WireRecord
 COUNTED = (
     *("charged", "certified", "mechanism", "n_texts", "n_units"),
     *("n_numbers", "n_identifiers", "n_drawn", "conversation_epsilon"),
-    *("n_warnings", "n_hints"),
+    *("n_warnings", "n_hints", "classes", "untouched"),
 )
 
 EXPORT_SECONDS = 5.0
@@ -77,6 +77,7 @@ class AuditLog:
     def sent(self, who: Mapping[str, str], headers: Mapping[str, str], record: WireRecord) -> None:
         """Log a request that will be sent."""
         values = {name: value for name, value in record.as_dict().items() if name in COUNTED}
+        values = {name: value for name, value in values.items() if value != {}}
         self._write("sent", who, headers, values)
 
     def refused(self, who: Mapping[str, str], headers: Mapping[str, str], reason: str) -> None:
@@ -172,7 +173,8 @@ class Collector:
 
         at = datetime.fromisoformat(str(entry["at"]))
         sent = entry["event"] == "sent"
-        values: Any = {k: v for k, v in entry.items() if k not in ("at", "event") and v is not None}
+        flat = {k: json.dumps(v) if isinstance(v, dict) else v for k, v in entry.items()}
+        values: Any = {k: v for k, v in flat.items() if k not in ("at", "event") and v is not None}
         self._logger.emit(
             timestamp=round(at.timestamp() * 1000) * 1_000_000,
             severity_number=SeverityNumber.INFO if sent else SeverityNumber.WARN,
