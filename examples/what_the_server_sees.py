@@ -30,7 +30,7 @@ except (ImportError, ValueError):
 MAIL, ACCOUNT = "peter.lund@example.com", "DE89 3704 0044 0532 0130 00"
 PROMPT = f"My father Peter has hepatitis and lives in Leeds. Write to {MAIL}."
 QUESTION, RESULT = (
-    f"What did {MAIL} order in Leeds?",
+    f"What did {MAIL} order?",
     f"Two orders of insulin, paid from {ACCOUNT}.",
 )
 RECORD = ("epsilon-per-unit", "n-units", "epsilon-total", "charged", "n-identifiers")

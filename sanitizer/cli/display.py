@@ -365,5 +365,7 @@ about yours']
     """
     for value, original in drawn.items():
         instead = f'where you wrote "{original}"' if reveal else "in place of something private"
-        said = f'note: the model was told "{value}" {instead}: what it says of it is not about yours'
+        said = (
+            f'note: the model was told "{value}" {instead}: what it says of it is not about yours'
+        )
         yield safe(said)

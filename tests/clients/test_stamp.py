@@ -67,7 +67,8 @@ def test_numbers_keep_their_spelling() -> None:
 @given(
     st.sampled_from(["chat/completions", "completions", "responses"]),
     st.lists(st.integers(0, 3000)),
-    st.text(),
+    # what may begin "[need ...]" is held back, and comes in an event of its own
+    st.text().filter(lambda text: "[" not in text),
 )
 def test_a_stream_has_the_record_however_it_is_cut(
     endpoint: str, cuts: list[int], text: str

@@ -10,6 +10,7 @@ import pytest
 
 from sanitizer.cli.api import serve
 from sanitizer.proxy.configuration import Configuration
+from sanitizer.text.policy import Policy
 
 yaml = pytest.importorskip("yaml", reason="PyYAML comes with the extras docs and test")
 DEPLOY = Path(__file__).parent.parent.parent / "deploy"
@@ -34,7 +35,7 @@ def test_the_page_for_operators_shows_a_configuration_that_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (DEPLOY.parent / "docs/operations.md").read_text("utf-8")
-    (shown,) = re.findall(r"```toml\n(.*?)```", page, re.S)
+    (small, personnel, shown) = re.findall(r"```toml\n(.*?)```", page, re.S)
     (tmp_path / "key").write_text("a made-up key of sixteen letters")
     monkeypatch.setenv("SANITIZER_DATABASE", DATABASE)
     own = re.sub(r'"(file|command):[^"]+"', '"file:key"', shown)
@@ -45,6 +46,12 @@ def test_the_page_for_operators_shows_a_configuration_that_loads(
     read = (DEPLOY.parent / "sanitizer/proxy/configuration.py").read_text("utf-8")
     named = re.findall(r'\.(?:take|need|names|secret)\("(\w+)"', read)
     assert taken >= set(named), "it has every key"
+    for name in ("OPENAI_API_KEY", "SALES_KEY", "PERSONNEL_KEY"):
+        monkeypatch.setenv(name, f"a made-up key for {name}")
+    (tmp_path / "personnel.toml").write_text(personnel)
+    without = Configuration.of(small, tmp_path / "proxy.toml")
+    assert [tenant.name for tenant in without.tenants] == ["sales", "personnel"]
+    assert Policy.load(tmp_path / "personnel.toml").wire.notes == "text"
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
