@@ -51,8 +51,6 @@ class FilterTransport(SyncTransport[httpx.BaseTransport], httpx.BaseTransport):
 
     Args:
         transport: sends what was sanitized.
-        sanitizer: Sanitizer of the conversation.
-        filter_class: how the filter is used.
         owner: client that uses the transport too; default none, so closing this closes it.
 
     Raises:
@@ -72,12 +70,6 @@ class AsyncFilterTransport(AsyncTransport[httpx.AsyncBaseTransport], httpx.Async
     >>> sanitizer = Sanitizer(policy="identifiers")
     >>> transport = AsyncFilterTransport(httpx.AsyncHTTPTransport(), sanitizer)
     >>> client = httpx.AsyncClient(transport=transport)
-
-    Args:
-        transport, sanitizer, filter_class, owner: as `FilterTransport`.
-
-    Raises:
-        ValueError: the transport is a filter already.
     """
 
     http = httpx
@@ -102,9 +94,6 @@ def filtered(
     'b'
 
     Args:
-        client: client of this library.
-        sanitizer: Sanitizer of the conversation.
-        filter_class: how the filter is used.
         user: object that uses the given client, and keeps it open while it lives.
 
     Raises:
