@@ -442,13 +442,9 @@ class Api:
 
         The status has been sent by then, so a failure is told as the last event of the stream.
         """
-        headers = [
-            (b"content-type", exchange.stream_type.encode() + b"; charset=utf-8"),
-            (b"cache-control", b"no-store"),
-            *to_client(begun.headers),
-            *recorded,
-            _timing(added),
-        ]
+        kind = exchange.stream_type.encode() + b"; charset=utf-8"
+        headers = [(b"content-type", kind), (b"cache-control", b"no-store")]
+        headers += [*to_client(begun.headers), *recorded, _timing(added)]
 
         def said(text: str) -> str:
             needs = _told(exchange.needs(text))
@@ -470,7 +466,12 @@ class Api:
                 await self.workers.run(0, events.leave)
             except Exception as later:
                 log_failure(later)
-            await self._end_with(call, failure)
+            self.metrics.refusals.labels(failure.code).inc()
+            event = failure.event(call.endpoint)
+            # A client that does not read must not hold the end of the proxy up.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_EVENT_SECONDS):
+                    await call.send({"type": "http.response.body", "body": event})
             if not isinstance(error, Exception):
                 raise
         else:
@@ -493,21 +494,11 @@ class Api:
                     else:
                         shown = events.feed(piece)
                     if shown:
-                        await call.send(
-                            {"type": "http.response.body", "body": shown, "more_body": True}
-                        )
+                        part = {"type": "http.response.body", "body": shown, "more_body": True}
+                        await call.send(part)
                 limit.reschedule(loop.time() + seconds)
                 await asyncio.sleep(0)  # what is there already is read in turns with others
             return await self.workers.run(0, events.finish)
-
-    async def _end_with(self, call: Call, failure: Failure) -> None:
-        """End a stream with the event of a failure."""
-        self.metrics.refusals.labels(failure.code).inc()
-        event = failure.event(call.endpoint)
-        # A client that does not read must not hold the end of the proxy up.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_EVENT_SECONDS):
-                await call.send({"type": "http.response.body", "body": event})
 
 
 def _timing(added: float) -> tuple[bytes, bytes]:

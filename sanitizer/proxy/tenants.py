@@ -55,9 +55,8 @@ class Anyone:
     def __init__(self, settings: ProxySettings, conversations: Conversations, policy: str) -> None:
         self.audit = AuditLog()
         self.upstream = Upstream(settings)
-        self._upstreams = {
-            mount: Upstream(replace(settings, upstream=url)) for mount, url in settings.mounts
-        } or {"": self.upstream}
+        mounted = {m: Upstream(replace(settings, upstream=url)) for m, url in settings.mounts}
+        self._upstreams = mounted or {"": self.upstream}
         self._conversations, self._who = conversations, {"policy": policy}
 
     def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
