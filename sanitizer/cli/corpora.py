@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,15 +125,10 @@ def _job(target: Path, options: dict[str, Any], threads: int) -> BulkJob:
     # The job has stores and a budget of its own.
     settings = build_sanitizer(options, vault=None, ledger=None, budget=None).inner.settings
     names = ("unit_column", "id_column", "budget", "ledger", "refused")
-    return BulkJob(
-        vault or target.with_name(f"{target.name}.job"),
-        tuple(options["columns"]),
-        policy=settings.policy,
-        mechanism=settings.mechanism,
-        keep_originals=not dropped,
-        threads=threads,
-        **{name: options[name] for name in names},
-    )
+    given = {name: options[name] for name in names}
+    given |= {"policy": settings.policy, "mechanism": settings.mechanism, "threads": threads}
+    store, columns = vault or target.with_name(f"{target.name}.job"), tuple(options["columns"])
+    return BulkJob(store, columns, keep_originals=not dropped, **given)
 
 
 def _described(report: BulkReport, job: BulkJob) -> str:
@@ -233,10 +229,7 @@ def _reference(line: str, number: int, field: str | None) -> Reference:
 
 
 def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError("query must be text or a JSON object")
-    return found
+    with suppress(ValueError):
+        if isinstance(found := json.loads(text), dict):
+            return found
+    raise ValueError("query must be text or a JSON object")
