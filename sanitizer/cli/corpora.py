@@ -135,16 +135,15 @@ def _described(report: BulkReport, job: BulkJob) -> str:
     """Return the report in a few lines."""
     n_refused = sum(report.n_refused.values())
     unit = "row" if job.unit_column is None else f"value of {job.unit_column!r}"
-    lines = [
+    kept = "and the encrypted originals" if job.keep_originals else "no originals"
+    return (
         f"{plural(report.n_rows, 'row')} in {plural(report.n_files, 'file')}, {report.n_before} "
-        f"done before, {n_refused} refused and left empty",
-        f"{plural(report.n_things, 'thing')} replaced, {report.n_drawn} of them drawn",
+        f"done before, {n_refused} refused and left empty\n"
+        f"{plural(report.n_things, 'thing')} replaced, {report.n_drawn} of them drawn\n"
         f"epsilon {report.epsilon_total:g} in total, at most {report.epsilon_max:g} for each "
-        f"{unit} ({report.n_units} of them)",
-        f"other columns were copied unchanged; {job.store} keeps outputs and charges, "
-        + ("and the encrypted originals" if job.keep_originals else "no originals"),
-    ]
-    return "\n".join(lines)
+        f"{unit} ({report.n_units} of them)\n"
+        f"other columns were copied unchanged; {job.store} keeps outputs and charges, {kept}"
+    )
 
 
 @command(

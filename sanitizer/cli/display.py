@@ -57,9 +57,7 @@ def page(*lines: str) -> str:
 def before_after(results: Sequence[SanitizedText], names: Sequence[str] = ()) -> str:
     """Return originals and sanitized texts with what was replaced marked.
 
-    Args:
-        names: of the files that the texts are from, shown above them; after a refusal there may be
-            more of them.
+    Above them stand `names`, those of their files; after a refusal there may be more of these.
     """
     shown = ["before  {}\nafter   {}".format(*marked(result)) for result in results]
     if names:

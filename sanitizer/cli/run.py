@@ -170,10 +170,9 @@ def _named(command: Sequence[str]) -> str:
 
 
 def _run(command: list[str], environment: dict[str, str], room: Sealed | None) -> int:
-    """Run a command to its end; signals go on to it. Return its exit status, as shells have it.
+    """Run a command to its end, in `room` if it has a network of its own; signals go on to it.
 
-    Args:
-        room: the network to run it in, if it has one of its own.
+    Return its exit status, as shells have it.
     """
     kept: dict[int, Any] = {}
     child: subprocess.Popen[bytes] | None = None

@@ -81,10 +81,8 @@ def sources(
 ) -> list[Source]:
     """Return the inputs of a command, each with the place of its result, of which a folder is made.
 
-    An output in another format than its input is refused before anything is paid.
-
-    Args:
-        images: True if images inside documents may stay.
+    An output in another format than its input is refused before anything is paid. With `images`
+    those inside documents may stay.
     """
     inputs = _read_all(arguments, files, images, must_exist=output is not None)
     if output is None:
@@ -117,10 +115,8 @@ def _read_all(
 ) -> list[Source]:
     """Read files by option or argument, one text, or standard input.
 
-    Arguments that all name files are read as files.
-
-    Args:
-        must_exist: True if a text that looks like a file's name cannot be meant as a text.
+    Arguments that all name files are read as files. With `must_exist` a text that looks like a
+    file's name cannot be meant as a text.
     """
     from sanitizer.documents.files import is_document
 

@@ -69,9 +69,6 @@ def check_shielded(model: object) -> None:
     Traceback (most recent call last):
     sanitizer.errors.RequestRefused: async_client of Model is not shielded: ...
 
-    Args:
-        model: a framework's model, such as LangChain's ChatOpenAI.
-
     Raises:
         RequestRefused: a client would send past the filter; the message names the attribute.
         TypeError: the model holds no client of the SDK, so that nothing is known about it.
@@ -118,9 +115,6 @@ def refuse_replacement(asker: str) -> None:
 
     LiteLLM does so where it does not call OpenAI's SDK: for models in Responses mode and for other
     providers it asks whether the client is one of its own kind, and builds one if not.
-
-    Args:
-        asker: name of the module.
 
     Raises:
         RequestRefused: LiteLLM would send past the filter.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -84,8 +84,7 @@ class TransportFilter:
     def again(self, exchange: Exchange, request: Request, body: bytes) -> Exchange | None:
         """Return the request with what a person let leave, if the answer asks for it; else None.
 
-        Args:
-            request: what was asked. body: the whole answer, as it came.
+        `body` is the whole answer, as it came.
         """
         return None
 
@@ -369,18 +368,21 @@ class AsyncTransport(_Transport[TransportT]):
 
 
 def filtered_client(
+    kinds: Sequence[type[_Transport[Any]]],
     client: ClientT,
-    kind: type[_Transport[Any]],
     sanitizer: Sanitizer,
-    filter_class: Filtering,
-    user: object | None,
+    *,
+    filter_class: Filtering = TransportFilter,
+    user: object | None = None,
 ) -> ClientT:
     """Copy an HTTP client and filter every transport of the copy, as the library's `filtered`.
 
-    `kind` is the class of transports for it.
+    `kinds` are the library's two classes of transports, the synchronous one first.
     """
     given: Any = client
-    base = kind.http.Client if isinstance(client, kind.http.Client) else kind.http.AsyncClient
+    http = kinds[0].http
+    is_sync = isinstance(client, http.Client)
+    base, kind = (http.Client, kinds[0]) if is_sync else (http.AsyncClient, kinds[1])
     if type(given)._transport_for_url is not base._transport_for_url:
         kind_of_client = type(client).__name__
         told = f"a {kind_of_client} chooses its transports itself, so none can be wrapped for it"

@@ -244,10 +244,10 @@ class RestoringTransformer(StreamTransformer):
             return None
         run = str((metadata or {}).get("run_id") or event["params"].get("namespace"))
         place = (run, payload["index"])
+        if payload.get("event") == "content-block-finish":
+            return self._finished(place, payload, event, metadata)
         if payload.get("event") == "content-block-delta":
             self._delta(place, payload["delta"])
-        elif payload.get("event") == "content-block-finish":
-            return self._finished(place, payload, event, metadata)
         return None
 
     def _delta(self, place: tuple[str, int], delta: Json) -> None:

@@ -95,10 +95,7 @@ def _written(value: Any, exclude_none: bool = True) -> Json:
 
 
 def restored(turn: Turn, answer: Any) -> Any:
-    """Return a copy of an answer of LiteLLM's, restored.
-
-    A copy, since LiteLLM may keep the answer in a cache that others read.
-    """
+    """Return an answer of LiteLLM's restored: a copy, since it may be in a cache others read."""
     found = type(answer)(**turn.answer(_written(answer)))
     if hasattr(answer, "_hidden_params"):
         found._hidden_params = answer._hidden_params

@@ -82,14 +82,8 @@ _KINDS: Mapping[str, tuple[str, str, Mapping[int, str]]] = {
     "gemini": (
         "INVALID_ARGUMENT",
         "INTERNAL",
-        {
-            401: "UNAUTHENTICATED",
-            403: "PERMISSION_DENIED",
-            404: "NOT_FOUND",
-            429: "RESOURCE_EXHAUSTED",
-            503: "UNAVAILABLE",
-            504: "DEADLINE_EXCEEDED",
-        },
+        {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
+        | {429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"},
     ),
 }
 """Format -> names of kinds of errors: of requests, of servers, and of single statuses."""
@@ -396,11 +390,9 @@ class Api:
         """Answer with what the request would send; nothing is sent, charged or kept."""
         caller, most = call.caller, self.settings.max_body
         asked = (caller.holder, call.path, call.headers, call.body, most)
-
-        def look() -> bytes:
-            return json.dumps(caller.conversations.preview(*asked).as_dict()).encode()
-
-        body = await self.workers.run(len(call.body), look, caller.holder.owner)
+        look = partial(caller.conversations.preview, *asked)
+        size, who = len(call.body), caller.holder.owner
+        body = await self.workers.run(size, lambda: json.dumps(look().as_dict()).encode(), who)
         await answer(call.send, 200, body, [*JSON, (b"cache-control", b"no-store")])
 
     def _filtered(self, call: Call) -> tuple[str, Exchange]:

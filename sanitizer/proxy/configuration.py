@@ -335,16 +335,11 @@ def _storage(table: _Table) -> StoragePlace | None:
         database_host(url := read_secret(source, table.folder))
     if len(key) < MIN_KEY:
         raise table.wrong("key", f"must have at least {MIN_KEY} characters")
-    place = StoragePlace(
-        url,
-        key,
-        table.take("create", bool) is not False,
-        table.take("seconds", float) or StoragePlace.seconds,
-        table.take("connections", int) or StoragePlace.connections,
-        source.partition(" ")[0],
-    )
+    create, where = table.take("create", bool) is not False, source.partition(" ")[0]
+    seconds = table.take("seconds", float) or StoragePlace.seconds
+    connections = table.take("connections", int) or StoragePlace.connections
     table.end()
-    return place
+    return StoragePlace(url, key, create, seconds, connections, where)
 
 
 def _audit(table: _Table) -> tuple[str, str]:

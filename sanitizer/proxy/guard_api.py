@@ -155,12 +155,8 @@ class GuardApi:
 
     def routes(self) -> list[Route]:
         """Return the routes of the endpoints."""
-        endpoints: dict[str, Work] = {
-            "redact": self._redact,
-            "rehydrate": self._rehydrate,
-            "rehydrate/stream": self._rehydrate_piece,
-            "portkey": self._portkey,
-        }
+        endpoints: dict[str, Work] = {"redact": self._redact, "rehydrate": self._rehydrate}
+        endpoints |= {"rehydrate/stream": self._rehydrate_piece, "portkey": self._portkey}
         return [
             Route(f"/v1/guard/{name}", partial(self._answer, work), methods=["POST"])
             for name, work in endpoints.items()

@@ -98,11 +98,7 @@ class Wish:
 
     @classmethod
     def of(cls, given: Json, policies: list[str]) -> Wish:
-        """Read a request.
-
-        Raises:
-            RequestRefused: 400 or 413, naming the field and not its value.
-        """
+        """Read a request. Raises RequestRefused, which names the field and not its value."""
         text = _text(given, "text", "a text")
         answer = _text({"answer": "", **given}, "answer", "an answer")
         policy, mechanism = given.get("policy"), given.get("mechanism")
@@ -141,9 +137,9 @@ def _phrases(given: Json, name: str) -> tuple[str, ...]:
     phrases = given.get(name, [])
     fits = isinstance(phrases, list) and len(phrases) <= MAX_PHRASES
     _require(fits, f"{name} must be a list of at most {MAX_PHRASES} phrases")
+    told = f"must be a string with a word, and of at most {MAX_PHRASE} characters"
     for each in phrases:
         fits = isinstance(each, str) and len(each) <= MAX_PHRASE and any(word_spans(each))
-        told = f"must be a string with a word, and of at most {MAX_PHRASE} characters"
         _require(fits, f"a phrase of {name} {told}")
     return tuple(dict.fromkeys(phrase.strip() for phrase in phrases))
 
@@ -196,10 +192,7 @@ class PageSanitizers:
     def preview(self, conversation: str, wish: Wish) -> tuple[Sanitizer, RiskMeter | None]:
         """Return a Sanitizer that draws without a charge, and the meter of its risk.
 
-        The meter is None for a policy without noise.
-
-        Raises:
-            ModelError: the model cannot be loaded.
+        The meter is None for a policy without noise. Raises ModelError.
         """
         policy = self._policy(wish)
         settings: Json = {"conversation": conversation, "policy": policy, "charged": False}
@@ -257,15 +250,13 @@ class PageSanitizers:
     def settings(self) -> Json:
         """Return what the page may choose from, and what is chosen at first."""
         own, policy = self._first.mechanism, self._first.policy.name
-        return {
+        limits = {"epsilon_min": EPSILON_MIN, "epsilon_max": EPSILON_MAX, "max_chars": MAX_CHARS}
+        return limits | {
             "policies": list(dict.fromkeys([*PRESETS, policy])),
             "policy": policy,
             "mechanisms": list(_MECHANISMS),
             "mechanism": own.name,
             "epsilon": min(max(own.epsilon, EPSILON_MIN), EPSILON_MAX),
-            "epsilon_min": EPSILON_MIN,
-            "epsilon_max": EPSILON_MAX,
-            "max_chars": MAX_CHARS,
             "remembers": self.corrections is not None,
         }
 

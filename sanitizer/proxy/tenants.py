@@ -145,10 +145,7 @@ class Tenants:
             served.sanitizer.load()
 
     def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
-        """Return who asks.
-
-        Args:
-            certificate: digest of the client's certificate, if it showed one.
+        """Return who asks; `certificate` is the digest of the client's, if it showed one.
 
         Raises:
             RequestRefused: 401, nobody known; 400, a name that cannot be one.

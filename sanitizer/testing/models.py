@@ -180,8 +180,7 @@ class ToyRows:
         scores: Callable[[Sequence[int]], NDArray[np.float32]],
         max_length: int,
     ) -> None:
-        self._scores = scores
-        self._max_length = max_length
+        self._scores, self._max_length = scores, max_length
         self._become(read)
 
     def _become(self, read: list[list[int]]) -> NDArray[np.float32]:
