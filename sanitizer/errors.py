@@ -119,10 +119,7 @@ class RequestRefused(PolicyError):
 
 
 class VaultError(SanitizerError):
-    """A vault is missing, damaged, full, not writable, or has another key.
-
-    Nothing was released.
-    """
+    """A vault is missing, damaged, full, not writable, or has another key. Nothing was released."""
 
 
 class AuditError(SanitizerError):
@@ -142,7 +139,4 @@ class UpstreamError(SanitizerError):
 
 
 class LedgerError(SanitizerError):
-    """A ledger is missing, damaged, not writable, or has another key.
-
-    Nothing was granted.
-    """
+    """A ledger is missing, damaged, not writable, or has another key. Nothing was granted."""

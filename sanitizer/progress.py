@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from time import sleep, time
@@ -41,20 +41,23 @@ def pulse(done: int = 0, total: int = 0, charged: bool = False) -> None:
 
 
 @contextmanager
-def pulsed_by(waiter: Report) -> Iterator[None]:
+def _set(variable: ContextVar[Report | None], value: Report) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def pulsed_by(waiter: Report) -> AbstractContextManager[None]:
     """Call `waiter(done, total, charged)` at each pulse of the work in this context.
 
     It may wait, and raise what ends the work while nothing is charged.
     """
-    token = _PULSE.set(waiter)
-    try:
-        yield
-    finally:
-        _PULSE.reset(token)
+    return _set(_PULSE, waiter)
 
 
-@contextmanager
-def reported_to(watcher: Report) -> Iterator[None]:
+def reported_to(watcher: Report) -> AbstractContextManager[None]:
     """Call `watcher(done, total, charged)` while texts are worked on in this context.
 
     What it raises ends the work, so that it can be cancelled while nothing is charged.
@@ -63,11 +66,7 @@ def reported_to(watcher: Report) -> Iterator[None]:
     ...     report(1, 2)
     1 of 2
     """
-    token = _REPORT.set(watcher)
-    try:
-        yield
-    finally:
-        _REPORT.reset(token)
+    return _set(_REPORT, watcher)
 
 
 @contextmanager

@@ -92,10 +92,6 @@ def draw(weights: Sequence[int], source: Source) -> int:
     return next(i for i, total in enumerate(totals) if ticket < total)
 
 
-def _bernoulli(p: Fraction, source: Source) -> bool:
-    return source.randbelow(p.denominator) < p.numerator
-
-
 def bernoulli_exp(gamma: Fraction, source: Source) -> bool:
     """Return True with probability exactly exp(-gamma), gamma >= 0 (Algorithm 1)."""
     while gamma > 1:
@@ -103,7 +99,7 @@ def bernoulli_exp(gamma: Fraction, source: Source) -> bool:
             return False
         gamma -= 1
     k = 1
-    while _bernoulli(gamma / k, source):
+    while source.randbelow((p := gamma / k).denominator) < p.numerator:  # with probability p
         k += 1
     return k % 2 == 1
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from html import escape
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -234,6 +235,13 @@ class SanitizedText:
             found.append((start, at))
         return found
 
+    @property
+    def stays(self) -> list[str]:
+        """What stays of the text before, between and behind the replacements."""
+        starts = [*(each.start for each in self.replacements), len(self.text)]
+        ends = [0, *(each.end for each in self.replacements)]
+        return [self.text[a:b] for a, b in zip(ends, starts, strict=True)]
+
     def explain(self) -> str:
         """Return a line for each replacement: what stands for what, and what found it.
 
@@ -256,7 +264,7 @@ class SanitizedText:
         >>> SanitizedText("The sum of <MONEY_1> and 3?", (hidden,), record).hints[0][:31]
         'amounts are hidden, and this te'
         """
-        kinds, text = {each.kind for each in self.replacements}, _visible(self)
+        kinds, text = {each.kind for each in self.replacements}, " \0 ".join(self.stays)
         found: dict[str, tuple[list[str], list[str]]] = {}
         for hint in _hints():
             hidden = [kind for kind in hint["kinds"] if kind in kinds]
@@ -266,12 +274,10 @@ class SanitizedText:
                 what.append(hint.get("what", ""))
                 passing += [f'{kind} = "pass"' for kind in hidden]
         left = [_LEFT.format(", ".join(dict.fromkeys(each.kind for each in self.left)))]
-        missed = [
-            says.replace("{what}", ", ".join(what)).replace(
-                "{pass}", " and ".join(dict.fromkeys(passing))
-            )
-            for says, (what, passing) in found.items()
-        ]
+        missed = []
+        for says, (what, passing) in found.items():
+            ways = " and ".join(dict.fromkeys(passing))
+            missed.append(says.replace("{what}", ", ".join(what)).replace("{pass}", ways))
         return (*(left if self.left else ()), *missed)
 
     def __str__(self) -> str:
@@ -283,15 +289,8 @@ class SanitizedText:
 
     def _repr_html_(self) -> str:
         """Return the released text for a notebook, what was replaced in it marked; no originals."""
-        shown, at = [], 0
-        for each in self.replacements:
-            shown += [
-                escape(self.text[at : each.start]),
-                f"<mark>{escape(each.replacement)}</mark>",
-            ]
-            at = each.end
-        shown.append(escape(self.text[at:]))
-        text = "".join(shown)
+        marks = [f"<mark>{escape(each.replacement)}</mark>" for each in self.replacements]
+        text = woven(map(escape, self.stays), marks)
         return f'<div style="white-space: pre-wrap">{text}</div>{self.record._repr_html_()}'
 
     def as_dict(self, reveal: bool = False) -> dict[str, Any]:
@@ -306,13 +305,9 @@ class SanitizedText:
         }
 
 
-def _visible(result: SanitizedText) -> str:
-    """Return what leaves of a text beside its replacements."""
-    visible, at = [], 0
-    for each in result.replacements:
-        visible.append(result.text[at : each.start])
-        at = each.end
-    return " \0 ".join([*visible, result.text[at:]])
+def woven(stays: Iterable[str], others: Iterable[str]) -> str:
+    """Return a text of `SanitizedText.stays`, with the others between them."""
+    return "".join(chain.from_iterable(zip(stays, [*others, ""], strict=True)))
 
 
 @cache
@@ -335,15 +330,13 @@ def joined_record(results: Sequence[SanitizedText]) -> Record:
     records = [result.record for result in results]
     if len(records) == 1:
         return records[0]
-    sums = (
-        *("n_units", "n_numbers", "n_identifiers", "n_public"),
-        *("charged", "epsilon_total", "epsilon_at_delta", "bound_delta"),
-    )
-    largest = ("epsilon_per_word", "conversation_epsilon", "conversation_epsilon_at_delta")
+    sums = "n_units n_numbers n_identifiers n_public charged epsilon_total epsilon_at_delta "
+    sums += "bound_delta"
+    largest = "epsilon_per_word conversation_epsilon conversation_epsilon_at_delta"
     figures = {
         name: joined(getattr(record, name) for record in records)
         for joined, names in ((sum, sums), (max, largest))
-        for name in names
+        for name in names.split()
     }
     most = max(records, key=lambda record: (record.epsilon_per_unit, record.n_drawn))
     return replace(

@@ -29,18 +29,12 @@ def check_base_url(name: str, url: str) -> str:
         parts = urlsplit(url)
         whole = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
     except ValueError:
-        raise ValueError(
-            f"{name} must be an http or https URL with a valid host and port"
-        ) from None
+        told = f"{name} must be an http or https URL with a valid host and port"
+        raise ValueError(told) from None
     if not parts.scheme or "://" not in url:
         raise ValueError(f"{name} must begin with https:// or http://")
-    if (
-        not whole
-        or parts.query
-        or parts.fragment
-        or "@" in parts.netloc
-        or re.search(r"[\s\x00-\x1f\x7f-\uffff]", url)
-    ):
+    is_odd = "@" in parts.netloc or re.search(r"[\s\x00-\x1f\x7f-\uffff]", url)
+    if not whole or parts.query or parts.fragment or is_odd:
         raise ValueError(f"{name} must be an http or https URL of host, port and path only")
     return str(parts.hostname)
 

@@ -405,8 +405,7 @@ class Chat:
     def _answer(self, line: str) -> None:
         result = self._sanitizer.sanitize(line)
         if self._reveal:
-            before, after = marked(line, result)
-            _say(f"said: {before}\nsent: {after}")
+            _say("said: {}\nsent: {}".format(*marked(result)))
         else:
             _say(f"sent: {safe(result.text)}")
         self._history.append({"role": "user", "content": line})

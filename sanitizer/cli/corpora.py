@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,31 +125,25 @@ def _job(target: Path, options: dict[str, Any], threads: int) -> BulkJob:
     # The job has stores and a budget of its own.
     settings = build_sanitizer(options, vault=None, ledger=None, budget=None).inner.settings
     names = ("unit_column", "id_column", "budget", "ledger", "refused")
-    return BulkJob(
-        vault or target.with_name(f"{target.name}.job"),
-        tuple(options["columns"]),
-        policy=settings.policy,
-        mechanism=settings.mechanism,
-        keep_originals=not dropped,
-        threads=threads,
-        **{name: options[name] for name in names},
-    )
+    given = {name: options[name] for name in names}
+    given |= {"policy": settings.policy, "mechanism": settings.mechanism, "threads": threads}
+    store, columns = vault or target.with_name(f"{target.name}.job"), tuple(options["columns"])
+    return BulkJob(store, columns, keep_originals=not dropped, **given)
 
 
 def _described(report: BulkReport, job: BulkJob) -> str:
     """Return the report in a few lines."""
     n_refused = sum(report.n_refused.values())
     unit = "row" if job.unit_column is None else f"value of {job.unit_column!r}"
-    lines = [
+    kept = "and the encrypted originals" if job.keep_originals else "no originals"
+    return (
         f"{plural(report.n_rows, 'row')} in {plural(report.n_files, 'file')}, {report.n_before} "
-        f"done before, {n_refused} refused and left empty",
-        f"{plural(report.n_things, 'thing')} replaced, {report.n_drawn} of them drawn",
+        f"done before, {n_refused} refused and left empty\n"
+        f"{plural(report.n_things, 'thing')} replaced, {report.n_drawn} of them drawn\n"
         f"epsilon {report.epsilon_total:g} in total, at most {report.epsilon_max:g} for each "
-        f"{unit} ({report.n_units} of them)",
-        f"other columns were copied unchanged; {job.store} keeps outputs and charges, "
-        + ("and the encrypted originals" if job.keep_originals else "no originals"),
-    ]
-    return "\n".join(lines)
+        f"{unit} ({report.n_units} of them)\n"
+        f"other columns were copied unchanged; {job.store} keeps outputs and charges, {kept}"
+    )
 
 
 @command(
@@ -233,10 +228,7 @@ def _reference(line: str, number: int, field: str | None) -> Reference:
 
 
 def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise ValueError("query must be text or a JSON object")
-    return found
+    with suppress(ValueError):
+        if isinstance(found := json.loads(text), dict):
+            return found
+    raise ValueError("query must be text or a JSON object")

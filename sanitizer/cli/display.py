@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sanitizer.errors import plural
-from sanitizer.results import joined_record, things_of
+from sanitizer.results import joined_record, things_of, woven
 
 if TYPE_CHECKING:
     from sanitizer.results import Record, SanitizedText
@@ -54,17 +54,12 @@ def page(*lines: str) -> str:
 # ---- one text ----
 
 
-def before_after(
-    originals: Sequence[str], results: Sequence[SanitizedText], names: Sequence[str] = ()
-) -> str:
+def before_after(results: Sequence[SanitizedText], names: Sequence[str] = ()) -> str:
     """Return originals and sanitized texts with what was replaced marked.
 
-    Args:
-        originals: the texts that went in; there may be more than results after a refusal.
-        names: of the files that the texts are from, shown above them.
+    Above them stand `names`, those of their files; after a refusal there may be more of these.
     """
-    pairs = [marked(*pair) for pair in zip(originals, results, strict=False)]
-    shown = [f"before  {before}\nafter   {after}" for before, after in pairs]
+    shown = ["before  {}\nafter   {}".format(*marked(result)) for result in results]
     if names:
         shown = [f"{safe(n)}:\n{each}" for n, each in zip(names, shown, strict=False)]
     return "\n\n".join(shown)
@@ -149,20 +144,15 @@ def _claim(record: Record) -> list[str]:
     return lines
 
 
-def marked(original: str, result: SanitizedText) -> tuple[str, str]:
+def marked(result: SanitizedText) -> tuple[str, str]:
     """Return original and sanitized text with what was replaced marked.
 
-    On a terminal it is in colour, elsewhere in [brackets]. Positions in the original follow from
-    the lengths of what was replaced.
+    On a terminal it is in colour, elsewhere in [brackets].
     """
-    before, after, at_old, at_new = [], [], 0, 0
-    for each in result.replacements:
-        between = result.text[at_new : each.start]
-        before += [safe(between), _mark(safe(each.original), "31")]
-        after += [safe(between), _mark(safe(each.replacement), "32")]
-        at_new = each.end
-        at_old += len(between) + len(each.original)
-    return "".join(before) + safe(original[at_old:]), "".join(after) + safe(result.text[at_new:])
+    stays = [safe(each) for each in result.stays]
+    before = [_mark(safe(each.original), "31") for each in result.replacements]
+    after = [_mark(safe(each.replacement), "32") for each in result.replacements]
+    return woven(stays, before), woven(stays, after)
 
 
 def _mark(text: str, code: str) -> str:

@@ -216,9 +216,9 @@ def models(action: str | None, name: str | None, wheel: Path | None, as_json: bo
         path = manifest.weights
         fetched = None if path is None else path.exists() and manifest.verify_weights() == path
         if as_json:
-            facts: dict[str, object] = {"name": folder.name, "sha256": manifest.sha256}
-            facts |= {} if fetched is None else {"fetched": fetched}
-            write(json.dumps({**facts, **manifest.data}))
+            more = {} if fetched is None else {"fetched": fetched}
+            facts = {"name": folder.name, "sha256": manifest.sha256, **more, **manifest.data}
+            write(json.dumps(facts))
         else:
             write("\n".join(_described(folder.name, manifest, fetched)))
 

@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -65,10 +65,7 @@ def choice(names: str, about: str, choices: str, **more: Any) -> Decorator[Any]:
 
 
 CAPE_ONLY = ("context", "backbone", "profile", "n_steps")
-SANITIZER_OPTIONS = (
-    *("model", "threads", "conversation", "budget"),
-    *("ledger", "scopes", "vault", "extractor"),
-)
+SANITIZER_OPTIONS = "model threads conversation budget ledger scopes vault extractor".split()
 MECHANISM_OPTIONS = ("variant", "epsilon", *CAPE_ONLY, "consistent")
 
 
@@ -82,18 +79,11 @@ def _folder(context: click.Context, _: click.Parameter, path: Path | None) -> Pa
     return path
 
 
-policy_option = option(
-    "--policy",
-    "identifiers, deidentify, code, balanced (default), guarded, strict, or a .toml file",
-    "PRESET",
-    default="balanced",
-)
-words_policy_option = option(
-    "--policy",
-    "policy that draws word by word: strict (default), words, or a .toml file",
-    "PRESET",
-    default="strict",
-)
+_policy = partial(option, "--policy", metavar="PRESET")
+_ANY = "identifiers, deidentify, code, balanced (default), guarded, strict, or a .toml file"
+policy_option = _policy(_ANY, default="balanced")
+_WORDS = "policy that draws word by word: strict (default), words, or a .toml file"
+words_policy_option = _policy(_WORDS, default="strict")
 model_option = file_option(
     "--model", "use the masked language model in this folder", "FOLDER", callback=_folder
 )
@@ -117,14 +107,15 @@ setting_options = together(policy_option, _mechanism_options)
 measured_options = together(words_policy_option, _mechanism_options, model_option)
 json_option = flag("--json as_json", "print JSON")
 ledger_option = file_option("--ledger", f"file of budgets to charge (key in ${LEDGER_KEY})")
-vault_option = file_option(
-    "--vault",
-    f"encrypted file for the originals (key in ${VAULT_KEY}); created if missing",
+store_options = together(
+    file_option(
+        "--vault", f"encrypted file for the originals (key in ${VAULT_KEY}); created if missing"
+    ),
+    ledger_option,
+    option(
+        "--budget", "limit on the epsilon spent in total; more is refused", "EPSILON", type=float
+    ),
 )
-budget_option = option(
-    "--budget", "limit on the epsilon spent in total; more is refused", "EPSILON", type=float
-)
-store_options = together(vault_option, ledger_option, budget_option)
 conversation_option = option(
     "--conversation", "name of the conversation in ledger and vault", "NAME", default=""
 )
@@ -269,11 +260,9 @@ def read_text(text: str | None, file: Path | None) -> str:
         raise ValueError("give TEXT or --file, not both")
     if file is not None:
         return read_file(file)
-    if text not in (None, "-"):
-        return str(text)
     if text is None and sys.stdin.isatty():
         raise ValueError("give TEXT, --file FILE, or text on standard input")
-    return decoded(sys.stdin.buffer.read())
+    return read_file(Path("-")) if text in (None, "-") else str(text)
 
 
 def read_file(path: Path) -> str:

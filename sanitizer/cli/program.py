@@ -143,9 +143,7 @@ def _unknown(error: click.UsageError) -> str:
     is_option = isinstance(error, click.NoSuchOption)
     if isinstance(error, click.NoSuchOption):
         names = [n for o in command.get_params(context) for n in o.opts if n[:2] == "--"]
-        other = OTHERWISE.get(error.option_name)
-        hint = _meant(other if other in names else error.option_name, names)
-        if hint:
+        if hint := _meant(error.option_name, names):
             return f"no such option{hint}"
     if isinstance(command, TextCommand) and not is_option:
         return "several arguments (put the text in quotes: it is one argument)"
@@ -159,8 +157,7 @@ def _unknown(error: click.UsageError) -> str:
     typed = found[1] if found else ""
     if not typed:
         return f"a command is required; {_one_of(command.commands)}"
-    other = OTHERWISE.get(typed, typed)
-    hint = _meant(other if other in command.commands else typed, list(command.commands))
+    hint = _meant(typed, list(command.commands))
     if not hint and command is program and re.search(r"\s", typed):
         hint = "; to sanitize a text: sanitizer sanitize TEXT"
     return f"no such command (not shown){hint or '; ' + _one_of(command.commands)}"
@@ -168,7 +165,8 @@ def _unknown(error: click.UsageError) -> str:
 
 def _meant(typed: str, known: Sequence[str]) -> str:
     """Return a question after the name that was probably meant, or "" if none is near."""
-    near = get_close_matches(typed, known, 1, 0.6)
+    other = OTHERWISE.get(typed, typed)
+    near = get_close_matches(other if other in known else typed, known, 1, 0.6)
     return f"; did you mean {near[0]}?" if near else ""
 
 

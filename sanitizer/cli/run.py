@@ -126,13 +126,10 @@ def run(
     app = create_app(
         sanitizer, settings, conversation_key=conversation_key(), may_block=vault is not None
     )
-    gate = Gate(() if unprotected else plan.refused, LOGINS, sealed)
-    listener = Listener(port=0)
+    gate, listener = Gate(() if unprotected else plan.refused, LOGINS, sealed), Listener(port=0)
     with Sealed() if sealed else nullcontext() as room, ExitStack() as stack:
-        inside, outside = [
-            stack.enter_context(each)
-            for each in (room.sockets if room else (listener.open(), listener.open()))
-        ]
+        sockets = room.sockets if room else (listener.open(), listener.open())
+        inside, outside = map(stack.enter_context, sockets)
         way_out = listener.url(outside.getsockname()[1])
         note = stack.enter_context(notes())
         seen = Traffic(app, watched.originals_of, note)
@@ -173,10 +170,9 @@ def _named(command: Sequence[str]) -> str:
 
 
 def _run(command: list[str], environment: dict[str, str], room: Sealed | None) -> int:
-    """Run a command to its end; signals go on to it. Return its exit status, as shells have it.
+    """Run a command to its end, in `room` if it has a network of its own; signals go on to it.
 
-    Args:
-        room: the network to run it in, if it has one of its own.
+    Return its exit status, as shells have it.
     """
     kept: dict[int, Any] = {}
     child: subprocess.Popen[bytes] | None = None

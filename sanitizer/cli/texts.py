@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
@@ -80,10 +81,8 @@ def sources(
 ) -> list[Source]:
     """Return the inputs of a command, each with the place of its result, of which a folder is made.
 
-    An output in another format than its input is refused before anything is paid.
-
-    Args:
-        images: True if images inside documents may stay.
+    An output in another format than its input is refused before anything is paid. With `images`
+    those inside documents may stay.
     """
     inputs = _read_all(arguments, files, images, must_exist=output is not None)
     if output is None:
@@ -116,10 +115,8 @@ def _read_all(
 ) -> list[Source]:
     """Read files by option or argument, one text, or standard input.
 
-    Arguments that all name files are read as files.
-
-    Args:
-        must_exist: True if a text that looks like a file's name cannot be meant as a text.
+    Arguments that all name files are read as files. With `must_exist` a text that looks like a
+    file's name cannot be meant as a text.
     """
     from sanitizer.documents.files import is_document
 
@@ -224,7 +221,7 @@ def sanitize(
     if output is not None and not stopped and refusal is None:
         _save(inputs, texts, results, lines)
     else:
-        _show(inputs, texts, results, as_json, reveal, lines)
+        _show(inputs, results, as_json, reveal, lines)
     if explain:
         for result in results:
             click.echo(result.explain(), err=True)
@@ -331,7 +328,6 @@ def _stop_asked() -> Iterator[threading.Event]:
 
 def _show(
     inputs: Sequence[Source],
-    texts: Sequence[str],
     results: Sequence[SanitizedText],
     as_json: bool,
     reveal: bool,
@@ -346,7 +342,7 @@ def _show(
 
         named = len(inputs) > 1 and not lines
         names = [str(each.path or "standard input") for each in inputs] if named else []
-        shown = [before_after(texts, results, names)] if results else []
+        shown = [before_after(results, names)] if results else []
     else:
         shown = [result.text for result in results]
         if not lines:  # files one after the other, as they are, but each on lines of its own
@@ -490,11 +486,9 @@ def _decide(answer: str, vault: Vault, conversation: str) -> None:
         return
     kinds = ", ".join(dict.fromkeys(need.kind for need in needs))
     click.echo(f"sanitizer: the answer asks for hidden values: {kinds}", err=True)
-    chosen = [
-        need.placeholder
-        for need in needs
-        if sys.stdin.isatty() and click.confirm(f"Reveal {need.original!r} to the API?", err=True)
-    ]
+    asked = needs if sys.stdin.isatty() else []
+    reveal = partial(click.confirm, err=True)
+    chosen = [n.placeholder for n in asked if reveal(f"Reveal {n.original!r} to the API?")]
     with vault.edit(conversation) as table:
         decide(table, answer, needs, chosen, Policy.preset("balanced"))
         released = [row for row in table.decided[answer] if row.place == RELEASED]
@@ -528,14 +522,14 @@ def demo(text: str | None, **setting: Any) -> None:
     text = EXAMPLE if text is None else read_text(text, None)
     result = sanitizer.sanitize(text)
     answer = f"You wrote: {result.text}"
-    before, after = marked(text, result)
-    steps = [
-        ("1. You write", before),
-        ("2. What leaves this machine", after),
-        ("3. The API answers (here: an echo, made on this machine)", answer),
-        ("4. What you read", sanitizer.restore(answer, result)),
-    ]
-    shown = [f"{title}\n{_indented(content, width())}" for title, content in steps]
+    before, after = marked(result)
+    steps = {
+        "1. You write": before,
+        "2. What leaves this machine": after,
+        "3. The API answers (here: an echo, made on this machine)": answer,
+        "4. What you read": sanitizer.restore(answer, result),
+    }
+    shown = [f"{title}\n{_indented(content, width())}" for title, content in steps.items()]
     write("\n\n".join([*shown, _indented(result.record.summary(), width(), "")]))
     write(
         "\nNext:  sanitizer sanitize TEXT         your own text\n"

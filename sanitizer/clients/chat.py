@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from contextlib import AbstractContextManager
+from typing import Any
 
 import httpx
 
@@ -16,9 +17,11 @@ from sanitizer.wire.event_streams import Frames
 
 MAX_COMPLAINT = 300
 """Longest part of the API's error message that is shown, in characters."""
+MAX_SILENCE = 600.0
+"""Longest silence of the API, in seconds."""
 
 
-class ChatConnection:
+class ChatConnection(AbstractContextManager["ChatConnection"]):
     """Connection to one API's /chat/completions whose answers still have to be restored.
 
     `Sanitizer.restored_stream` restores them.
@@ -38,23 +41,15 @@ class ChatConnection:
 
     Args:
         upstream: base URL of the API.
-        sanitizer: Sanitizer of the conversation.
-        model: name of the model at the API.
+        model: its name at the API.
         key: sent as `Authorization: Bearer`; None sends none.
-        timeout: longest silence of the API, in seconds.
 
     Raises:
         ValueError: the URL is no base URL, or the key is not visible ASCII.
     """
 
     def __init__(
-        self,
-        upstream: str,
-        sanitizer: Sanitizer,
-        *,
-        model: str,
-        key: str | None = None,
-        timeout: float = 600.0,
+        self, upstream: str, sanitizer: Sanitizer, *, model: str, key: str | None = None
     ) -> None:
         check_base_url("upstream", upstream)
         if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
@@ -65,7 +60,7 @@ class ChatConnection:
         if key is not None:
             self._headers["authorization"] = f"Bearer {key}"
         self._filter = TransportFilter(sanitizer)
-        self._client = httpx.Client(timeout=timeout)
+        self._client = httpx.Client(timeout=MAX_SILENCE)
 
     def answer(self, messages: Sequence[dict[str, str]]) -> Iterator[str]:
         """Yield the API's answer to a chat, in pieces, with placeholders.
@@ -88,7 +83,10 @@ class ChatConnection:
                 if response.status_code != httpx.codes.OK:
                     raise UpstreamError(_complaint(response))
                 if response.headers.get("content-type", "").startswith("text/event-stream"):
-                    yield from _streamed(response)
+                    frames = Frames()
+                    for data in response.iter_bytes():
+                        yield from map(_delta, frames.feed(data))
+                    yield _delta(frames.finish())
                 else:
                     yield _text(_document(response.read()), "message")
         except httpx.TimeoutException:
@@ -96,15 +94,8 @@ class ChatConnection:
         except httpx.HTTPError as error:
             raise UpstreamError(f"the API could not be reached ({type(error).__name__})") from None
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._client.close()
 
 
 def _complaint(response: httpx.Response) -> str:
@@ -117,16 +108,8 @@ def _complaint(response: httpx.Response) -> str:
     return f"{stated}: {said[:MAX_COMPLAINT]}" if isinstance(said, str) else stated
 
 
-def _streamed(response: httpx.Response) -> Iterator[str]:
-    """Yield the deltas of the first choice."""
-    frames = Frames()
-    for data in response.iter_bytes():
-        for block in frames.feed(data):
-            yield _delta(block)
-    yield _delta(frames.finish())
-
-
 def _delta(block: bytes) -> str:
+    """Return the delta of the first choice in an event."""
     lines = [line[5:].strip() for line in block.splitlines() if line.startswith(b"data:")]
     if not (data := b"\n".join(lines)) or data == b"[DONE]":
         return ""

@@ -19,11 +19,7 @@ from sanitizer.pipeline.sanitizer import Sanitizer
 
 
 def http_twins(
-    sanitizer: Sanitizer,
-    *,
-    sync_name: str = "http_client",
-    async_name: str = "http_async_client",
-    trusted_tracing: bool = False,
+    sanitizer: Sanitizer, *, async_name: str = "http_async_client", trusted_tracing: bool = False
 ) -> dict[str, Any]:
     """Return two shielded HTTP clients, synchronous and asynchronous, as keyword arguments.
 
@@ -39,8 +35,7 @@ def http_twins(
     ['http_async_client', 'http_client']
 
     Args:
-        sanitizer: Sanitizer of the conversation, shared by both.
-        sync_name, async_name: names of the arguments; the defaults are those of LangChain.
+        async_name: name of the second argument; the default is LangChain's.
         trusted_tracing: traces may leave as they are, since their server is trusted.
 
     Raises:
@@ -51,7 +46,7 @@ def http_twins(
     if not trusted_tracing:
         refuse_tracing()
     return {
-        sync_name: shielded_http_client(DefaultHttpxClient(), sanitizer, trusted_tracing),
+        "http_client": shielded_http_client(DefaultHttpxClient(), sanitizer, trusted_tracing),
         async_name: shielded_http_client(DefaultAsyncHttpxClient(), sanitizer, trusted_tracing),
     }
 
@@ -74,9 +69,6 @@ def check_shielded(model: object) -> None:
     Traceback (most recent call last):
     sanitizer.errors.RequestRefused: async_client of Model is not shielded: ...
 
-    Args:
-        model: a framework's model, such as LangChain's ChatOpenAI.
-
     Raises:
         RequestRefused: a client would send past the filter; the message names the attribute.
         TypeError: the model holds no client of the SDK, so that nothing is known about it.
@@ -85,10 +77,8 @@ def check_shielded(model: object) -> None:
     for name, client in _clients(model):
         n_found += 1
         if not is_shielded(client):
-            raise RequestRefused(
-                f"{name} of {kind} is not shielded: it sends past the filter (docs/recipes.md)",
-                "unshielded",
-            )
+            told = "is not shielded: it sends past the filter (docs/recipes.md)"
+            raise RequestRefused(f"{name} of {kind} {told}", "unshielded")
     if not n_found:
         raise TypeError(f"model must hold clients of OpenAI's SDK, a {kind} holds none")
 
@@ -126,19 +116,11 @@ def refuse_replacement(asker: str) -> None:
     LiteLLM does so where it does not call OpenAI's SDK: for models in Responses mode and for other
     providers it asks whether the client is one of its own kind, and builds one if not.
 
-    Args:
-        asker: name of the module.
-
     Raises:
         RequestRefused: LiteLLM would send past the filter.
     """
     if _REPLACES.match(asker):
-        raise refused_by_litellm()
-
-
-def refused_by_litellm() -> RequestRefused:
-    """Return the error for a client that LiteLLM would replace, as one of the SDK's too."""
-    return as_sdk_error(RequestRefused(_BUILDS_ITS_OWN, "unshielded"))
+        raise as_sdk_error(RequestRefused(_BUILDS_ITS_OWN, "unshielded"))
 
 
 def watch_litellm() -> None:
@@ -156,7 +138,7 @@ def watch_litellm() -> None:
     @wraps(complete)
     def completion(*args: Any, **kwargs: Any) -> Any:
         if hasattr(kwargs.get("client"), "_shielded_by"):
-            raise refused_by_litellm()
+            raise as_sdk_error(RequestRefused(_BUILDS_ITS_OWN, "unshielded"))
         return complete(*args, **kwargs)
 
     completion._refuses_shielded = True  # type: ignore[attr-defined]
@@ -174,7 +156,8 @@ def refuse_tracing() -> None:
             is exported to OpenAI. That exporter is taken out first, since it would send the trace
             of this refusal too.
     """
-    if _langsmith_traces():
+    loaded = {"langchain_core", "langsmith"} <= sys.modules.keys()
+    if loaded and import_module("langsmith.utils").tracing_is_enabled():
         raise RequestRefused(
             "LangSmith's tracing is on and would send the messages past the filter: unset"
             " LANGSMITH_TRACING, or pass trusted_tracing=True; nothing was sent by this client",
@@ -187,12 +170,6 @@ def refuse_tracing() -> None:
             " agents.set_tracing_disabled(True), or pass trusted_tracing=True",
             "tracing",
         )
-
-
-def _langsmith_traces() -> bool:
-    if "langchain_core" not in sys.modules or "langsmith" not in sys.modules:
-        return False
-    return bool(import_module("langsmith.utils").tracing_is_enabled())
 
 
 def _agents_trace() -> bool:

@@ -51,8 +51,6 @@ class FilterTransport(SyncTransport[httpx.BaseTransport], httpx.BaseTransport):
 
     Args:
         transport: sends what was sanitized.
-        sanitizer: Sanitizer of the conversation.
-        filter_class: how the filter is used.
         owner: client that uses the transport too; default none, so closing this closes it.
 
     Raises:
@@ -72,12 +70,6 @@ class AsyncFilterTransport(AsyncTransport[httpx.AsyncBaseTransport], httpx.Async
     >>> sanitizer = Sanitizer(policy="identifiers")
     >>> transport = AsyncFilterTransport(httpx.AsyncHTTPTransport(), sanitizer)
     >>> client = httpx.AsyncClient(transport=transport)
-
-    Args:
-        transport, sanitizer, filter_class, owner: as `FilterTransport`.
-
-    Raises:
-        ValueError: the transport is a filter already.
     """
 
     http = httpx
@@ -94,22 +86,17 @@ def filtered(
 
     Cookies, headers, hooks and connections are shared with the given client, which works on
     unfiltered. Closing the new one closes the connections if the given one is gone or closed;
-    closing the given one ends what is under way in both.
+    closing the given one ends what is under way in both. `user`, if given, is an object that uses
+    the given client, and keeps it open while it lives.
 
     >>> from sanitizer import Sanitizer
     >>> client = filtered(httpx.Client(cookies={"a": "b"}), Sanitizer(policy="identifiers"))
     >>> client.cookies["a"]
     'b'
 
-    Args:
-        client: client of this library.
-        sanitizer: Sanitizer of the conversation.
-        filter_class: how the filter is used.
-        user: object that uses the given client, and keeps it open while it lives.
-
     Raises:
         ValueError: a transport is a filter already.
         TypeError: the client chooses its transports by a method of its own.
     """
-    kind = FilterTransport if isinstance(client, httpx.Client) else AsyncFilterTransport
-    return filtered_client(client, kind, sanitizer, filter_class, user)
+    kinds = (FilterTransport, AsyncFilterTransport)
+    return filtered_client(kinds, client, sanitizer, filter_class=filter_class, user=user)

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from functools import partial
 
 import httpx2
 
-from sanitizer.clients.transport import (
-    AsyncTransport,
-    Filtering,
-    SyncTransport,
-    TransportFilter,
-    filtered_client,
-)
-from sanitizer.pipeline.sanitizer import Sanitizer
-
-ClientT = TypeVar("ClientT", httpx2.Client, httpx2.AsyncClient)
+from sanitizer.clients.transport import AsyncTransport, SyncTransport, filtered_client
 
 
 class FilterTransport(SyncTransport[httpx2.BaseTransport], httpx2.BaseTransport):
@@ -30,13 +21,5 @@ class AsyncFilterTransport(AsyncTransport[httpx2.AsyncBaseTransport], httpx2.Asy
     http = httpx2
 
 
-def filtered(
-    client: ClientT,
-    sanitizer: Sanitizer,
-    *,
-    filter_class: Filtering = TransportFilter,
-    user: object | None = None,
-) -> ClientT:
-    """Return a client as `sanitizer.clients.httpx.filtered` does, of httpx2."""
-    kind = FilterTransport if isinstance(client, httpx2.Client) else AsyncFilterTransport
-    return filtered_client(client, kind, sanitizer, filter_class, user)
+filtered = partial(filtered_client, (FilterTransport, AsyncFilterTransport))
+"""Return a client as `sanitizer.clients.httpx.filtered` does, of httpx2."""

@@ -87,7 +87,6 @@ def shield(
     Args:
         client: OpenAI, AsyncOpenAI, AzureOpenAI, AsyncAzureOpenAI, Anthropic, AsyncAnthropic, or a
             subclass. One of Anthropic needs a key: a copy of it loses other credentials.
-        sanitizer: Sanitizer of the conversation.
         trusted_tracing: traces of frameworks may leave as they are, past the filter.
         on_hint: called before a request is sent, with each hint for its newest text: what leaves
             because the request needs it, and what its task may miss. What it raises stops the
@@ -181,10 +180,6 @@ def _plain(value: Any) -> Any:
 def shielded_http_client(http_client: Any, sanitizer: Sanitizer, trusted_tracing: bool) -> Any:
     """Return an HTTP client of either library whose transports are filtered, for the SDK's use.
 
-    Args:
-        http_client: client of httpx2 or httpx.
-        sanitizer, trusted_tracing: as for `shield`.
-
     Raises:
         TypeError: of neither library. ValueError: filtered already.
     """
@@ -232,9 +227,8 @@ def _shielded_kind(kind: Any) -> Any:
         @property
         def websocket_base_url(self) -> NoReturn:
             """Refuse: every WebSocket of the SDK asks here before anything is opened."""
-            raise as_sdk_error(
-                RequestRefused("WebSocket connections cannot be sanitized", "endpoint", 404)
-            )
+            told = "WebSocket connections cannot be sanitized"
+            raise as_sdk_error(RequestRefused(told, "endpoint", 404))
 
         @websocket_base_url.setter
         def websocket_base_url(self, url: object) -> None:
@@ -328,11 +322,8 @@ class _SdkFilter(TransportFilter):
     def stamp(self, exchange: Exchange) -> Stamp:
         record = exchange.record.as_dict()
         # What fits no schema is known when the answer was restored, just before this is called.
-        return lambda answer: {
-            **answer,
-            KEY: record,
-            NOTES_KEY: [*exchange.notes, *exchange.untyped],
-        }
+        notes = exchange.notes
+        return lambda answer: {**answer, KEY: record, NOTES_KEY: [*notes, *exchange.untyped]}
 
     def error(self, error: SanitizerError) -> SanitizerError:
         return as_sdk_error(error, self._by.sdk)
@@ -351,6 +342,5 @@ def as_sdk_error(error: ErrorT, sdk: str = "openai") -> ErrorT:
 @cache
 def _both(ours: Any, theirs: Any) -> Any:
     """Return a class of errors that can be caught as either of the two."""
-    return type(
-        ours.__name__, (ours, theirs), {"__module__": ours.__module__, "__doc__": ours.__doc__}
-    )
+    kept = {"__module__": ours.__module__, "__doc__": ours.__doc__}
+    return type(ours.__name__, (ours, theirs), kept)

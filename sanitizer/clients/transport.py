@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -22,6 +22,7 @@ from sanitizer.wire.headers import answer_headers, record_headers, sent_headers,
 
 ClientT = TypeVar("ClientT")
 TransportT = TypeVar("TransportT")
+Restored = TypeVar("Restored")
 
 KEY = "sanitizer_record"
 """Key of the record in an answer's object, and of the exchange in its response's extensions."""
@@ -41,9 +42,6 @@ class TransportFilter:
     Guarantee: every error is a SanitizerError without prompt text, also an unexpected one; no
     request is returned then. A header that holds a digest or a signature of the body is refused.
     Not protected: other headers, and names in the URL (see `Filter`).
-
-    Args:
-        sanitizer: Sanitizer of the conversation.
     """
 
     answers_errors = False  # True for SDKs that try again whatever is raised, and then hide it
@@ -68,10 +66,8 @@ class TransportFilter:
         with self.stage("the request could not be sanitized, nothing was sent"):
             by_aws = headers.get("authorization", "").startswith("AWS4-")
             if by_aws or _SIGNED.intersection(headers):
-                raise RequestRefused(
-                    "the body was signed before it was sanitized, which the API cannot check",
-                    "signed",
-                )
+                told = "the body was signed before it was sanitized, which the API cannot check"
+                raise RequestRefused(told, "signed")
             return self._filter.request(method, target.decode("ascii"), headers, body)
 
     def response(self, exchange: Exchange, status: int, content_type: str, body: bytes) -> bytes:
@@ -88,8 +84,7 @@ class TransportFilter:
     def again(self, exchange: Exchange, request: Request, body: bytes) -> Exchange | None:
         """Return the request with what a person let leave, if the answer asks for it; else None.
 
-        Args:
-            request: what was asked. body: the whole answer, as it came.
+        `body` is the whole answer, as it came.
         """
         return None
 
@@ -118,9 +113,8 @@ class TransportFilter:
             raise self.error(error) from None
         except Exception as error:
             # Neither its message nor its traceback is passed on: both may quote the text.
-            raise self.error(
-                SanitizerError(f"{failure}: {type(error).__name__} in the filter")
-            ) from None
+            told = f"{failure}: {type(error).__name__} in the filter"
+            raise self.error(SanitizerError(told)) from None
 
 
 Filtering = Callable[[Sanitizer], TransportFilter]
@@ -189,13 +183,8 @@ class _Transport(Generic[TransportT]):
         """Return a new request, so that the given one can be sent again."""
         # The answer has to be read here, so no compression is asked for.
         headers = [*sent_headers(request.headers.raw), (b"accept-encoding", b"identity")]
-        return self.http.Request(
-            request.method,
-            request.url,
-            headers=headers,
-            content=exchange.body,
-            extensions=request.extensions,
-        )
+        more = {"content": exchange.body, "extensions": request.extensions}
+        return self.http.Request(request.method, request.url, headers=headers, **more)
 
     def _events(self, exchange: Exchange, response: Any) -> Any:
         """Return the answer as a restored stream; None if it is to be read whole, as errors are."""
@@ -221,12 +210,9 @@ class _Transport(Generic[TransportT]):
 
     def _answer(self, exchange: Exchange, response: Any, headers: Any, stream: Any) -> Any:
         headers = [*headers, *record_headers(exchange.record)]
-        return self.http.Response(
-            response.status_code,
-            headers=headers,
-            stream=stream,
-            extensions={**response.extensions, KEY: exchange},
-        )
+        told = {**response.extensions, KEY: exchange}
+        status = response.status_code
+        return self.http.Response(status, headers=headers, stream=stream, extensions=told)
 
     def _failed(self, error: BaseException) -> Any:
         """Raise an error, or return it in an answer after which nobody asks again."""
@@ -253,27 +239,18 @@ class _Events:
         self._events = events
         self._filter = to
 
-    def _feed(self, data: bytes) -> bytes:
+    def _restored(self, step: Callable[..., Restored], *given: bytes) -> Restored:
         with self._filter.restoring():
-            return self._events.feed(data)
-
-    def _finish(self) -> bytes:
-        with self._filter.restoring():
-            return self._events.finish()
-
-    def _leave(self) -> None:
-        """Keep what came: it is known when it is sent back."""
-        with self._filter.restoring():
-            self._events.leave()
+            return step(*given)
 
 
 class _SyncEvents(_Events):
     def __iter__(self) -> Iterator[bytes]:
         try:
             for data in self._response.iter_bytes():
-                if restored := self._feed(data):
+                if restored := self._restored(self._events.feed, data):
                     yield restored
-            if rest := self._finish():
+            if rest := self._restored(self._events.finish):
                 yield rest
         except SanitizerError:
             self.close()
@@ -282,17 +259,17 @@ class _SyncEvents(_Events):
     def close(self) -> None:
         try:
             self._response.close()
-        finally:
-            self._leave()
+        finally:  # what came is kept: it is known when it is sent back
+            self._restored(self._events.leave)
 
 
 class _AsyncEvents(_Events):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for data in self._response.aiter_bytes():
-                if restored := self._feed(data):
+                if restored := self._restored(self._events.feed, data):
                     yield restored
-            if rest := self._finish():
+            if rest := self._restored(self._events.finish):
                 yield rest
         except SanitizerError:
             await self.aclose()
@@ -302,7 +279,7 @@ class _AsyncEvents(_Events):
         try:
             await self._response.aclose()
         finally:
-            self._leave()
+            self._restored(self._events.leave)
 
 
 @cache
@@ -391,26 +368,25 @@ class AsyncTransport(_Transport[TransportT]):
 
 
 def filtered_client(
+    kinds: Sequence[type[_Transport[Any]]],
     client: ClientT,
-    kind: type[_Transport[Any]],
     sanitizer: Sanitizer,
-    filter_class: Filtering,
-    user: object | None,
+    *,
+    filter_class: Filtering = TransportFilter,
+    user: object | None = None,
 ) -> ClientT:
     """Copy an HTTP client and filter every transport of the copy, as the library's `filtered`.
 
-    Args:
-        client: client of the library.
-        kind: class of transports for it.
-        sanitizer, filter_class, user: as `filtered`.
+    `kinds` are the library's two classes of transports, the synchronous one first.
     """
     given: Any = client
-    base = kind.http.Client if isinstance(client, kind.http.Client) else kind.http.AsyncClient
+    http = kinds[0].http
+    is_sync = isinstance(client, http.Client)
+    base, kind = (http.Client, kinds[0]) if is_sync else (http.AsyncClient, kinds[1])
     if type(given)._transport_for_url is not base._transport_for_url:
-        raise TypeError(
-            f"a {type(client).__name__} chooses its transports itself,"
-            " so none can be wrapped for it"
-        )
+        kind_of_client = type(client).__name__
+        told = f"a {kind_of_client} chooses its transports itself, so none can be wrapped for it"
+        raise TypeError(told)
     owner = Owner(client, user)
 
     def wrap(transport: Any) -> Any:

@@ -168,23 +168,17 @@ def _in_table(text: str, columns: Sequence[str]) -> Iterator[str]:
     delimiter = max(",;\t", key=head.count)
     rows = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
     heads = [cell.casefold().strip() for cell in next(rows, [])]
-    taken = [i for i, name in enumerate(heads) if _is_taken(name, columns)]
-    first = next((i for i, name in enumerate(heads) if name in FIRST and not columns), None)
-    last = next((i for i, name in enumerate(heads) if name in LAST and not columns), None)
-    pair = [first, last] if first is not None and last is not None else []
+    known = columns or [name for name in heads if name in NAMES or _OTHERS.fullmatch(name)]
+    taken = [i for i, name in enumerate(heads) if name in known]
+    firsts, lasts = ([i for i, name in enumerate(heads) if name in own] for own in (FIRST, LAST))
+    pair = [firsts[0], lasts[0]] if firsts and lasts and not columns else []
     if (not taken and not pair) or set(columns) - set(heads):
         raise ValueError("the table has no such column; name its headers with --column")
     for row in rows:
         cells = dict(enumerate(row))
         yield from (cells.get(i, "") for i in taken)
         if pair:
-            yield " ".join(cells.get(i or 0, "") for i in pair)
-
-
-def _is_taken(name: str, columns: Sequence[str]) -> bool:
-    if columns:
-        return name in columns
-    return name in NAMES or _OTHERS.fullmatch(name) is not None
+            yield " ".join(cells.get(i, "") for i in pair)
 
 
 def _in_cards(text: str) -> Iterator[str]:

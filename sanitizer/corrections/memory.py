@@ -116,9 +116,7 @@ class Corrections:
     def remove(self, phrases: Iterable[str]) -> int:
         """Forget phrases, however they are treated; return how many were kept."""
         gone = {same_thing(phrase.strip()) for phrase in phrases}
-        before, after = self._change(
-            lambda old: [entry for entry in old if same_thing(entry[1]) not in gone]
-        )
+        before, after = self._change(lambda old: [e for e in old if same_thing(e[1]) not in gone])
         return len(before) - len(after)
 
     def __repr__(self) -> str:
@@ -141,9 +139,8 @@ class Corrections:
     def _opened(self) -> Iterator[sqlite3.Connection]:
         self._stamp()
         try:
-            connection = sqlite3.connect(
-                f"{self.path.as_uri()}?mode=rw", uri=True, timeout=60, isolation_level=None
-            )
+            place = f"{self.path.as_uri()}?mode=rw"
+            connection = sqlite3.connect(place, uri=True, timeout=60, isolation_level=None)
             with closing(connection):
                 connection.execute("PRAGMA secure_delete = ON")
                 connection.execute("PRAGMA synchronous = FULL")
@@ -179,8 +176,7 @@ class Corrections:
     def _listed(self, keys: Keys, entries: Kept) -> Listed:
         mark = keys.mac("corrections", sorted(entries)).hex()
         hidden, kept = (
-            frozenset(phrase for treatment, phrase in entries if treatment == wanted)
-            for wanted in _TREATMENTS
+            frozenset(p for how, p in entries if how == wanted) for wanted in _TREATMENTS
         )
         return Listed(hidden, kept, mark)
 

@@ -11,9 +11,4 @@ from sanitizer.doors import lazy_door
 if TYPE_CHECKING:
     from sanitizer.documents.files import open_document as open_document
 else:
-    __getattr__, __dir__, __all__ = lazy_door(
-        __name__,
-        {
-            "documents.files": "open_document",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_door(__name__, {"documents.files": "open_document"})

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -41,12 +42,8 @@ class Edit(NamedTuple):
 
 def edits_of(original: str, result: SanitizedText) -> list[Edit]:
     """Return what was replaced in a text as edits of the original, ascending."""
-    edits: list[Edit] = []
-    shift = 0  # how much longer the original is up to here
-    for each in result.replacements:
-        start = each.start + shift
-        edits.append(Edit(start, start + len(each.original), each.replacement))
-        shift += len(each.original) - len(each.replacement)
+    pairs = zip(result.covered, result.replacements, strict=True)
+    edits = [Edit(start, end, each.replacement) for (start, end), each in pairs]
     if applied(original, edits) != result.text:
         raise ValueError("original must be the text that was sanitized")
     return edits
@@ -78,21 +75,17 @@ def edits_between(before: Sequence[str], after: Sequence[str]) -> list[Edit]:
 
 def _line_edits(old: str, new: str) -> list[Edit]:
     words, others = _TOKENS.findall(old), _TOKENS.findall(new)
-    starts = [0]
-    for word in words:
-        starts.append(starts[-1] + len(word))
+    starts = list(accumulate(map(len, words), initial=0))
     edits: list[Edit] = []
     for tag, i, j, k, m in SequenceMatcher(None, words, others, autojunk=False).get_opcodes():
         if tag == "equal":
             continue
-        text = "".join(others[k:m])
-        if edits and edits[-1].end >= starts[i] - 1:
+        start, text = starts[i], "".join(others[k:m])
+        if edits and edits[-1].end >= start - 1:
             # A character between two edits belongs to a stand-in such as <PERSON_1>.
             last = edits.pop()
-            text, i_start = last.text + old[last.end : starts[i]] + text, last.start
-        else:
-            i_start = starts[i]
-        edits.append(Edit(i_start, starts[j], text))
+            start, text = last.start, last.text + old[last.end : start] + text
+        edits.append(Edit(start, starts[j], text))
     return edits
 
 

@@ -51,13 +51,10 @@ def _pdf(path: Path) -> PiecedDocument:
         raise refused("no text, but perhaps images of text")
     text = ["\n\n".join(pages)]
 
-    def put(new: str) -> None:
-        text[0] = new
-
     def write(to: Path) -> None:
         to.write_text(text[0], "utf-8")
 
-    return PiecedDocument([Piece(text[0], put)], write, ".txt")
+    return PiecedDocument([Piece(text[0], partial(text.__setitem__, 0))], write, ".txt")
 
 
 # ---- mail ----
@@ -133,8 +130,7 @@ def _put_content(part: Message, text: str) -> None:
 def _html(part: Message, ends: list[Callable[[], None]]) -> Iterator[Piece]:
     """Yield the texts of a page and what its attributes say; scripts and comments are removed.
 
-    Args:
-        ends: takes what puts the page into the mail once its texts are in place.
+    `ends` takes what puts the page into the mail once its texts are in place.
     """
     from lxml import html
 

@@ -78,9 +78,8 @@ def read(path: Path, images: bool) -> PiecedDocument:
 
     def write(to: Path) -> None:
         for name, tree in trees.items():
-            parts[name] = etree.tostring(
-                tree, xml_declaration=True, encoding="UTF-8", standalone=True
-            )
+            form = {"xml_declaration": True, "encoding": "UTF-8", "standalone": True}
+            parts[name] = etree.tostring(tree, **form)
         with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as packed:
             for name in parts.keys() - gone:
                 packed.writestr(name, parts[name])
@@ -101,9 +100,8 @@ def _unpacked(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(BytesIO(path.read_bytes())) as packed:
             if sum(info.file_size for info in packed.infolist()) > 4 * MAX_BYTES:
                 raise PolicyError("the document is too large when unpacked")
-            return {
-                info.filename: packed.read(info) for info in packed.infolist() if not info.is_dir()
-            }
+            files = (info for info in packed.infolist() if not info.is_dir())
+            return {info.filename: packed.read(info) for info in files}
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError):
         raise PolicyError("the document is damaged, encrypted or of another format") from None
 
@@ -135,14 +133,10 @@ def _prompts(root: Any) -> frozenset[Any]:
 
 def _texts(root: Any, is_layout: bool, prompts: frozenset[Any]) -> Iterator[Piece]:
     """Yield the texts of one part, but for `prompts`, and clear what tells of its authors."""
-    for element in list(root.iter()):
-        if isinstance(element.tag, str) and etree.QName(element).localname in _REMOVED:
-            parent = element.getparent()
-            if parent is not None:
-                parent.remove(element)
-    for element in root.iter():
-        if not isinstance(element.tag, str):
-            continue
+    for element in list(root.iter("*")):
+        if element.getparent() is not None and etree.QName(element).localname in _REMOVED:
+            element.getparent().remove(element)
+    for element in root.iter("*"):
         name = etree.QName(element).localname
         _clear(element, name)
         if element in prompts:

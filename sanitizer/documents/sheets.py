@@ -129,8 +129,7 @@ def _around(sheet: Any) -> Iterator[Piece]:
     for choice in sheet.data_validations.dataValidation:
         choice.prompt = choice.promptTitle = choice.error = choice.errorTitle = None
         for which in ("formula1", "formula2"):
-            value = getattr(choice, which)
-            yield from _literals(value or "", partial(setattr, choice, which))
+            yield from _literals(getattr(choice, which) or "", partial(setattr, choice, which))
     for area in sheet.conditional_formatting:
         for rule in area.rules:
             rule.text = None

@@ -97,13 +97,10 @@ class SanitizerMiddleware(AgentMiddleware):
         document: Json = {"messages": [_document(message) for message in given]}
         turn = self._turns.begin(document | ({"tools": tools} if tools else {}))
         if tools and turn.request["tools"] != tools:
-            raise RequestRefused(
-                "the description of a tool holds an identifier; nothing was sent", "structure"
-            )
-        sent = [
-            _changed(message, new)
-            for message, new in zip(given, turn.request["messages"], strict=True)
-        ]
+            told = "the description of a tool holds an identifier; nothing was sent"
+            raise RequestRefused(told, "structure")
+        pairs = zip(given, turn.request["messages"], strict=True)
+        sent = [_changed(message, new) for message, new in pairs]
         system = sent.pop(0) if request.system_message else None
         return turn, request.override(messages=sent, system_message=system)
 
@@ -126,19 +123,13 @@ def _document(message: Any) -> Json:
     role = _ROLES.get(message.type)
     if role is None:
         raise RequestRefused(f"messages of type {message.type} cannot be read", "structure")
-    found: Json = {"role": role, "content": message.content}
-    if message.name:
-        found["name"] = message.name
-    if role == "tool":
-        found["tool_call_id"] = message.tool_call_id
-    if message.additional_kwargs:
-        found["additional_kwargs"] = message.additional_kwargs
+    found: Json = {"name": message.name, "additional_kwargs": message.additional_kwargs}
     if role == "assistant":
-        if message.tool_calls:
-            found["tool_calls"] = [_call(call) for call in message.tool_calls]
-        if message.invalid_tool_calls:
-            found["invalid_tool_calls"] = message.invalid_tool_calls
-    return found
+        found["tool_calls"] = [_call(call) for call in message.tool_calls]
+        found["invalid_tool_calls"] = message.invalid_tool_calls
+    named = {"tool_call_id": message.tool_call_id} if role == "tool" else {}
+    filled = {k: v for k, v in found.items() if v}
+    return {"role": role, "content": message.content, **named, **filled}
 
 
 def _call(call: Mapping[str, Any]) -> Json:
@@ -195,8 +186,7 @@ def _restored(value: Any, sanitizer: Sanitizer) -> Any:
 class RestoringTransformer(StreamTransformer):
     """Transformer of an agent's stream: text and arguments of tools with originals, as they come.
 
-    Args:
-        scope: the part of the graph it is for.
+    `scope` is the part of the graph it is for.
     """
 
     before_builtins: ClassVar[bool] = True
@@ -254,10 +244,10 @@ class RestoringTransformer(StreamTransformer):
             return None
         run = str((metadata or {}).get("run_id") or event["params"].get("namespace"))
         place = (run, payload["index"])
+        if payload.get("event") == "content-block-finish":
+            return self._finished(place, payload, event, metadata)
         if payload.get("event") == "content-block-delta":
             self._delta(place, payload["delta"])
-        elif payload.get("event") == "content-block-finish":
-            return self._finished(place, payload, event, metadata)
         return None
 
     def _delta(self, place: tuple[str, int], delta: Json) -> None:

@@ -70,19 +70,15 @@ class ShieldedLiteLLM:
 
     def _begin(self, call: Json) -> tuple[Turn, Json]:
         """Return the turn, and the arguments to call LiteLLM with."""
-        control = {
-            k: v
-            for k, v in call.items()
-            if _CONTROL.fullmatch(k) or (k in _SCHEMAS and isinstance(v, type))
-        }
+        schemas = {k for k in _SCHEMAS if isinstance(call.get(k), type)}
+        control = {k: v for k, v in call.items() if _CONTROL.fullmatch(k) or k in schemas}
         request = {k: _plain(v) for k, v in call.items() if k not in control}
         try:
             turn = self._turns.begin(request)
         except TypeError:
             names = ", ".join(sorted(request))
-            raise RequestRefused(
-                f"one of {names} holds something that is no JSON value", "structure"
-            ) from None
+            told = f"one of {names} holds something that is no JSON value"
+            raise RequestRefused(told, "structure") from None
         return turn, {**control, **turn.request}
 
 
@@ -99,10 +95,7 @@ def _written(value: Any, exclude_none: bool = True) -> Json:
 
 
 def restored(turn: Turn, answer: Any) -> Any:
-    """Return a copy of an answer of LiteLLM's, restored.
-
-    A copy, since LiteLLM may keep the answer in a cache that others read.
-    """
+    """Return an answer of LiteLLM's restored: a copy, since it may be in a cache others read."""
     found = type(answer)(**turn.answer(_written(answer)))
     if hasattr(answer, "_hidden_params"):
         found._hidden_params = answer._hidden_params
@@ -176,17 +169,10 @@ class SanitizerGuardrail(CustomGuardrail):
     async def _begin(self, user: Any, data: Mapping[str, Any], call_type: str) -> Turn:
         endpoint = _ENDPOINTS.get(call_type)
         if endpoint is None:
-            raise RequestRefused(
-                f"calls of type {call_type} are not let through; known are "
-                + ", ".join(_ENDPOINTS),
-                "endpoint",
-                404,
-            )
-        request = {
-            k: _plain(v)
-            for k, v in data.items()
-            if not (_CONTROL.fullmatch(k) or _INTERNAL.fullmatch(k))
-        }
+            told = f"calls of type {call_type} are not let through; known are "
+            raise RequestRefused(told + ", ".join(_ENDPOINTS), "endpoint", 404)
+        own = {k for k in data if _CONTROL.fullmatch(k) or _INTERNAL.fullmatch(k)}
+        request = {k: _plain(v) for k, v in data.items() if k not in own}
         turns = self._conversation(user)
         from anyio.to_thread import run_sync
 
@@ -198,8 +184,7 @@ class SanitizerGuardrail(CustomGuardrail):
     def _conversation(self, user: Any) -> Turns:
         holder = getattr(user, "api_key", None) or getattr(user, "user_id", None) or ""
         name = f"litellm/{holder}"
-        found = self._conversations.get(name)
-        if found is None:
+        if (found := self._conversations.get(name)) is None:
             found = Turns(self._sanitizer.derive(conversation=name))
         _keep(self._conversations, name, found)
         return found

@@ -22,10 +22,8 @@ Json = dict[str, Any]
 
 # What programs name: the kind of a span, agents and tools. All other strings of a span are text.
 _NAMES = frozenset(
-    [
-        *("type", "name", "sdk_span_type", "agent_name", "handoffs", "tools", "output_type"),
-        *("from_agent", "to_agent", "model", "model_config", "usage", "response_id", "triggered"),
-    ]
+    "type name sdk_span_type agent_name handoffs tools output_type from_agent to_agent model "
+    "model_config usage response_id triggered".split()
 )
 
 
@@ -47,7 +45,6 @@ def shield_agents(
     processors of traces that are added after this call.
 
     Args:
-        sanitizer: Sanitizer of the conversation, or of the whole program.
         client: client to shield; default one with the settings of the environment.
 
     Returns:
@@ -58,19 +55,14 @@ def shield_agents(
     """
     if traces not in ("off", "sanitized"):
         raise ValueError(f'traces must be "off" or "sanitized", got {traces!r}')
-    sanitized = [sanitized_traces(sanitizer)] if traces == "sanitized" else []
-    agents.set_trace_processors(sanitized)
+    agents.set_trace_processors([])
+    if traces == "sanitized":
+        exporter = SanitizedExporter(sanitizer, default_exporter())
+        agents.set_trace_processors([BatchTraceProcessor(exporter)])
     agents.set_tracing_disabled(traces == "off")
     shielded = shield(AsyncOpenAI() if client is None else client, sanitizer)
     agents.set_default_openai_client(shielded, use_for_tracing=traces == "sanitized")
     return shielded
-
-
-def sanitized_traces(
-    sanitizer: Sanitizer, exporter: TracingExporter | None = None
-) -> BatchTraceProcessor:
-    """Return a processor that sanitizes traces before they are exported, by default to OpenAI."""
-    return BatchTraceProcessor(SanitizedExporter(sanitizer, exporter or default_exporter()))
 
 
 class SanitizedExporter(TracingExporter):
@@ -131,8 +123,7 @@ def _parts(exported: Json) -> Json:
 def _merged(exported: Json, sanitized: Json) -> Json:
     """Return a trace or span with sanitized parts in their places."""
     merged = {**exported, **sanitized}
-    data = exported.get("span_data")
-    if isinstance(data, dict):
+    if isinstance(data := exported.get("span_data"), dict):
         names = {k: v for k, v in data.items() if k in _NAMES}
         merged["span_data"] = {**names, **sanitized["span_data"]}
     return merged

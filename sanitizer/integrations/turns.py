@@ -51,9 +51,8 @@ class Turns:
             RequestRefused, SanitizerError: as `Filter.request`; nothing may be sent then.
             TypeError: the call holds something that is no JSON value.
         """
-        headers = {"content-type": JSON}
-        body = json.dumps(request).encode()
-        return Turn(self._filter.request("POST", f"/v1/{endpoint}", headers, body))
+        given = {"content-type": JSON}, json.dumps(request).encode()
+        return Turn(self._filter.request("POST", f"/v1/{endpoint}", *given))
 
 
 class Turn:
@@ -95,19 +94,16 @@ class TurnEvents:
         """Feed one event; return those that can be passed on now. Raises UpstreamError."""
         name = f"event: {event['type']}\n" if isinstance(event.get("type"), str) else ""
         data = f"{name}data: {json.dumps(event)}\n\n".encode()
-        return self._read(self._stream.feed(data))
+        return _events(list(self._frames.feed(self._stream.feed(data))))
 
     def finish(self) -> list[Json]:
         """End the stream; return the events still held back. Raises UpstreamError."""
-        found = self._read(self._stream.finish())
-        return found + _events([self._frames.finish()])
+        blocks = list(self._frames.feed(self._stream.finish()))
+        return _events([*blocks, self._frames.finish()])
 
     def leave(self) -> None:
         """Keep what came of a stream that is left in its middle. Raises VaultError."""
         self._stream.leave()
-
-    def _read(self, data: bytes) -> list[Json]:
-        return _events(list(self._frames.feed(data)))
 
     def through(self, events: Iterator[Json]) -> Iterator[Json]:
         """Yield a whole stream restored."""

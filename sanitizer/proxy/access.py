@@ -33,7 +33,7 @@ IDLE_HOURS = 72.0
 FREE_PATHS = frozenset({"/healthz", "/readyz"})
 METRICS = "/metrics"
 ASK = (b"www-authenticate", b'Basic realm="sanitizer", charset="UTF-8"')
-_PREFLIGHT_SECONDS = b"600"
+_PREFLIGHT_AGE = (b"access-control-max-age", b"600")  # seconds
 
 
 @dataclass(frozen=True)
@@ -177,12 +177,8 @@ class AccessCheck:
         if scope["method"] != "OPTIONS":
             return [*allow, (b"access-control-expose-headers", b"*")]
         asked = headers.get("access-control-request-headers", "").encode("latin-1")
-        return [
-            *allow,
-            (b"access-control-allow-methods", b"GET, POST"),
-            (b"access-control-allow-headers", asked),
-            (b"access-control-max-age", _PREFLIGHT_SECONDS),
-        ]
+        allow += [(b"access-control-allow-headers", asked), _PREFLIGHT_AGE]
+        return [*allow, (b"access-control-allow-methods", b"GET, POST")]
 
     def is_preflight(self, scope: Scope, headers: Mapping[str, str]) -> bool:
         """Return True if a browser asks on behalf of an allowed page whether it may ask.

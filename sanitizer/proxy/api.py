@@ -82,14 +82,8 @@ _KINDS: Mapping[str, tuple[str, str, Mapping[int, str]]] = {
     "gemini": (
         "INVALID_ARGUMENT",
         "INTERNAL",
-        {
-            401: "UNAUTHENTICATED",
-            403: "PERMISSION_DENIED",
-            404: "NOT_FOUND",
-            429: "RESOURCE_EXHAUSTED",
-            503: "UNAVAILABLE",
-            504: "DEADLINE_EXCEEDED",
-        },
+        {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
+        | {429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"},
     ),
 }
 """Format -> names of kinds of errors: of requests, of servers, and of single statuses."""
@@ -396,11 +390,9 @@ class Api:
         """Answer with what the request would send; nothing is sent, charged or kept."""
         caller, most = call.caller, self.settings.max_body
         asked = (caller.holder, call.path, call.headers, call.body, most)
-
-        def look() -> bytes:
-            return json.dumps(caller.conversations.preview(*asked).as_dict()).encode()
-
-        body = await self.workers.run(len(call.body), look, caller.holder.owner)
+        look = partial(caller.conversations.preview, *asked)
+        size, who = len(call.body), caller.holder.owner
+        body = await self.workers.run(size, lambda: json.dumps(look().as_dict()).encode(), who)
         await answer(call.send, 200, body, [*JSON, (b"cache-control", b"no-store")])
 
     def _filtered(self, call: Call) -> tuple[str, Exchange]:
@@ -442,13 +434,9 @@ class Api:
 
         The status has been sent by then, so a failure is told as the last event of the stream.
         """
-        headers = [
-            (b"content-type", exchange.stream_type.encode() + b"; charset=utf-8"),
-            (b"cache-control", b"no-store"),
-            *to_client(begun.headers),
-            *recorded,
-            _timing(added),
-        ]
+        kind = exchange.stream_type.encode() + b"; charset=utf-8"
+        headers = [(b"content-type", kind), (b"cache-control", b"no-store")]
+        headers += [*to_client(begun.headers), *recorded, _timing(added)]
 
         def said(text: str) -> str:
             needs = _told(exchange.needs(text))
@@ -470,7 +458,12 @@ class Api:
                 await self.workers.run(0, events.leave)
             except Exception as later:
                 log_failure(later)
-            await self._end_with(call, failure)
+            self.metrics.refusals.labels(failure.code).inc()
+            event = failure.event(call.endpoint)
+            # A client that does not read must not hold the end of the proxy up.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_EVENT_SECONDS):
+                    await call.send({"type": "http.response.body", "body": event})
             if not isinstance(error, Exception):
                 raise
         else:
@@ -493,21 +486,11 @@ class Api:
                     else:
                         shown = events.feed(piece)
                     if shown:
-                        await call.send(
-                            {"type": "http.response.body", "body": shown, "more_body": True}
-                        )
+                        part = {"type": "http.response.body", "body": shown, "more_body": True}
+                        await call.send(part)
                 limit.reschedule(loop.time() + seconds)
                 await asyncio.sleep(0)  # what is there already is read in turns with others
             return await self.workers.run(0, events.finish)
-
-    async def _end_with(self, call: Call, failure: Failure) -> None:
-        """End a stream with the event of a failure."""
-        self.metrics.refusals.labels(failure.code).inc()
-        event = failure.event(call.endpoint)
-        # A client that does not read must not hold the end of the proxy up.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_EVENT_SECONDS):
-                await call.send({"type": "http.response.body", "body": event})
 
 
 def _timing(added: float) -> tuple[bytes, bytes]:

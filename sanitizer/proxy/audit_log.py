@@ -23,10 +23,10 @@ from sanitizer.storage.postgres_store import PostgresStore
 from sanitizer.wire.headers import WireRecord
 
 COUNTED = (
-    *("charged", "certified", "mechanism", "n_texts", "n_units"),
-    *("n_numbers", "n_identifiers", "n_drawn", "conversation_epsilon"),
-    *("n_warnings", "n_hints", "classes", "untouched"),
+    "charged certified mechanism n_texts n_units n_numbers n_identifiers n_drawn "
+    "conversation_epsilon n_warnings n_hints classes untouched".split()
 )
+Json = dict[str, Any]
 
 EXPORT_SECONDS = 5.0
 """Longest time that a collector may take for one batch."""
@@ -94,11 +94,7 @@ class AuditLog:
                 self._file = None
 
     def _write(
-        self,
-        event: str,
-        who: Mapping[str, str],
-        headers: Mapping[str, str],
-        values: Mapping[str, Any],
+        self, event: str, who: Mapping[str, str], headers: Mapping[str, str], values: Json
     ) -> None:
         if not self.is_on:
             return

@@ -258,11 +258,14 @@ def _tenant(table: _Table, upstreams: Mapping[str, UpstreamPlace]) -> Tenant:
     asked = tuple(table.names("upstreams")) or tuple(upstreams)[:1]
     if unknown := [each for each in asked if each not in upstreams]:
         raise table.wrong("upstreams", f"names an unknown upstream: {unknown[0]!r}")
+    preset = table.take("policy", str) or "balanced"
+    with table.naming("policy"):
+        policy = Policy.load(table.folder / preset if preset.endswith(".toml") else preset)
     tenant = Tenant(
         name,
         frozenset(_key_digest(table, each) for each in table.names("keys")),
         frozenset(_digest(table, "certificates", each) for each in table.names("certificates")),
-        _policy(table),
+        policy,
         asked,
         tuple(_scope(table, each) for each in table.names("scopes") or [f"user:{name}", "day"]),
         _amount(table, "budget", table.take("budget", float)),
@@ -274,12 +277,6 @@ def _tenant(table: _Table, upstreams: Mapping[str, UpstreamPlace]) -> Tenant:
     if tenant.budget is not None and tenant.scopes[0].kind == "day":
         raise table.wrong("budget", "limits the first scope, which must not be day")
     return tenant
-
-
-def _policy(table: _Table) -> Policy:
-    name = table.take("policy", str) or "balanced"
-    with table.naming("policy"):
-        return Policy.load(table.folder / name if name.endswith(".toml") else name)
 
 
 def _key_digest(table: _Table, value: str) -> str:
@@ -338,16 +335,11 @@ def _storage(table: _Table) -> StoragePlace | None:
         database_host(url := read_secret(source, table.folder))
     if len(key) < MIN_KEY:
         raise table.wrong("key", f"must have at least {MIN_KEY} characters")
-    place = StoragePlace(
-        url,
-        key,
-        table.take("create", bool) is not False,
-        table.take("seconds", float) or StoragePlace.seconds,
-        table.take("connections", int) or StoragePlace.connections,
-        source.partition(" ")[0],
-    )
+    create, where = table.take("create", bool) is not False, source.partition(" ")[0]
+    seconds = table.take("seconds", float) or StoragePlace.seconds
+    connections = table.take("connections", int) or StoragePlace.connections
     table.end()
-    return place
+    return StoragePlace(url, key, create, seconds, connections, where)
 
 
 def _audit(table: _Table) -> tuple[str, str]:

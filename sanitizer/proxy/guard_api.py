@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -65,10 +66,9 @@ def redacted(session: Filter, texts: list[str]) -> tuple[list[str], Exchange]:
 
 
 def _is_json(text: str) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         return isinstance(json.loads(text), dict | list)
-    except (ValueError, RecursionError):
-        return False
+    return False
 
 
 def rehydrated(restorer: Restorer, text: str) -> str:
@@ -155,12 +155,8 @@ class GuardApi:
 
     def routes(self) -> list[Route]:
         """Return the routes of the endpoints."""
-        endpoints: dict[str, Work] = {
-            "redact": self._redact,
-            "rehydrate": self._rehydrate,
-            "rehydrate/stream": self._rehydrate_piece,
-            "portkey": self._portkey,
-        }
+        endpoints: dict[str, Work] = {"redact": self._redact, "rehydrate": self._rehydrate}
+        endpoints |= {"rehydrate/stream": self._rehydrate_piece, "portkey": self._portkey}
         return [
             Route(f"/v1/guard/{name}", partial(self._answer, work), methods=["POST"])
             for name, work in endpoints.items()
@@ -172,7 +168,7 @@ class GuardApi:
         if not name:
             raise RequestRefused(f"the header {SESSION} must name a session", "conversation")
         # Bound to the key that the caller sends.
-        session = f"guard/{self.sessions.name({**headers, HEADER: name})}"
+        session = f"guard/{self.sessions.holder({**headers, HEADER: name}).plain}"
         given, size = await read_json(request, self.settings)
         done = self.workers.run(size, lambda: work(*self.sessions.of(session), given))
         return await answered(done, request)

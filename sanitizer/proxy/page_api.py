@@ -27,7 +27,7 @@ from sanitizer.privacy.cape import Cape
 from sanitizer.privacy.dyntext import DynText
 from sanitizer.progress import reported_to
 from sanitizer.proxy.access import ProxySettings
-from sanitizer.proxy.api import answered, json_answer, read_json
+from sanitizer.proxy.api import answered, json_answer, read_json, while_client_waits
 from sanitizer.proxy.shared import Conversations, LastUsed, Metrics
 from sanitizer.proxy.upstream import ChatApi, Upstream
 from sanitizer.proxy.workers import Workers
@@ -98,11 +98,7 @@ class Wish:
 
     @classmethod
     def of(cls, given: Json, policies: list[str]) -> Wish:
-        """Read a request.
-
-        Raises:
-            RequestRefused: 400 or 413, naming the field and not its value.
-        """
+        """Read a request. Raises RequestRefused, which names the field and not its value."""
         text = _text(given, "text", "a text")
         answer = _text({"answer": "", **given}, "answer", "an answer")
         policy, mechanism = given.get("policy"), given.get("mechanism")
@@ -141,9 +137,9 @@ def _phrases(given: Json, name: str) -> tuple[str, ...]:
     phrases = given.get(name, [])
     fits = isinstance(phrases, list) and len(phrases) <= MAX_PHRASES
     _require(fits, f"{name} must be a list of at most {MAX_PHRASES} phrases")
+    told = f"must be a string with a word, and of at most {MAX_PHRASE} characters"
     for each in phrases:
         fits = isinstance(each, str) and len(each) <= MAX_PHRASE and any(word_spans(each))
-        told = f"must be a string with a word, and of at most {MAX_PHRASE} characters"
         _require(fits, f"a phrase of {name} {told}")
     return tuple(dict.fromkeys(phrase.strip() for phrase in phrases))
 
@@ -196,10 +192,7 @@ class PageSanitizers:
     def preview(self, conversation: str, wish: Wish) -> tuple[Sanitizer, RiskMeter | None]:
         """Return a Sanitizer that draws without a charge, and the meter of its risk.
 
-        The meter is None for a policy without noise.
-
-        Raises:
-            ModelError: the model cannot be loaded.
+        The meter is None for a policy without noise. Raises ModelError.
         """
         policy = self._policy(wish)
         settings: Json = {"conversation": conversation, "policy": policy, "charged": False}
@@ -257,15 +250,13 @@ class PageSanitizers:
     def settings(self) -> Json:
         """Return what the page may choose from, and what is chosen at first."""
         own, policy = self._first.mechanism, self._first.policy.name
-        return {
+        limits = {"epsilon_min": EPSILON_MIN, "epsilon_max": EPSILON_MAX, "max_chars": MAX_CHARS}
+        return limits | {
             "policies": list(dict.fromkeys([*PRESETS, policy])),
             "policy": policy,
             "mechanisms": list(_MECHANISMS),
             "mechanism": own.name,
             "epsilon": min(max(own.epsilon, EPSILON_MIN), EPSILON_MAX),
-            "epsilon_min": EPSILON_MIN,
-            "epsilon_max": EPSILON_MAX,
-            "max_chars": MAX_CHARS,
             "remembers": self.corrections is not None,
         }
 
@@ -289,8 +280,7 @@ def known_words(text: str, result: SanitizedText, guessed: float | None) -> Json
         itself.
     """
     hidden = [each for each in result.replacements if each.kind != "article"]
-    drawn = [each for each in hidden if _is_drawn(each)]
-    total = _n_words(text)
+    drawn, total = [each for each in hidden if _is_drawn(each)], _n_words(text)
     n_drawn = sum(_n_words(each.original) for each in drawn)
     shown = max(0, total - sum(_n_words(each.original) for each in hidden))
     expected, low, high = None, 0.0, float(n_drawn)
@@ -368,7 +358,7 @@ class PageApi:
 
     async def state(self, request: Request) -> Response:
         """Answer with what the page showed before it was loaded again."""
-        conversation = self._conversations.name(request.state.headers)
+        conversation = self._conversations.holder(request.state.headers).plain
 
         def told() -> Json:
             own = self._of(conversation)
@@ -380,7 +370,7 @@ class PageApi:
 
     async def progress(self, request: Request) -> Response:
         """Answer with how many steps of how many are done for the text that is awaited."""
-        name = self._conversations.name(request.state.headers)
+        name = self._conversations.holder(request.state.headers).plain
         done, total = self._steps.get(name, lambda: [0, 0])
         return json_answer({"done": done, "total": total})
 
@@ -436,11 +426,7 @@ class PageApi:
     async def models(self, request: Request) -> Response:
         """Answer with the names of the API's models."""
         api = self._chat_api((await self._asked(request))[1])
-
-        async def named() -> Json:
-            return {"models": await api.models()}
-
-        return await answered(named(), request)
+        return json_answer({"models": await while_client_waits(api.models(), request.receive)})
 
     async def restore(self, request: Request) -> Response:
         """Answer with the model's answer, originals put back by the conversation's table."""
@@ -491,7 +477,7 @@ class PageApi:
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRefused("content-type must be application/json", "content_type", 415)
         given, _ = await read_json(request, self._settings)
-        return self._conversations.name(headers), given
+        return self._conversations.holder(headers).plain, given
 
     async def _wish(self, request: Request) -> tuple[str, Wish, Json]:
         """Return the conversation, the wish, which is kept for a reload, and all that is given."""
@@ -548,8 +534,12 @@ class PageApi:
     def _turns(self, conversation: str) -> list[Json]:
         """Return the turns as the person reads them, and beside them what left."""
         return [
-            {"wrote": t.wish.text, "sent": t.result.text, "note": t.note.strip()}
-            | {"answer": t.answer}
+            {
+                "wrote": t.wish.text,
+                "sent": t.result.text,
+                "note": t.note.strip(),
+                "answer": t.answer,
+            }
             | self._restored(conversation, replace(t.wish, answer=t.answer))
             for t in self._of(conversation).turns
         ]

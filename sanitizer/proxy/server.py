@@ -74,7 +74,7 @@ class Listener:
     'http://127.0.0.1:8787'
     >>> Listener("192.0.2.7").check(token=None)
     Traceback (most recent call last):
-    ValueError: host 192.0.2.7 can be reached from other machines; if you mean it, add --expose
+    ValueError: host 192.0.2.7 can be reached from other machines; to allow this, add --expose
 
     Attributes:
         port: 0 takes a free one.

@@ -103,7 +103,10 @@ class Holder(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """Name of the conversation of all requests that are no chat."""
+        """Name of the conversation of all requests that are no chat: "NAME/HASH".
+
+        "key/HASH" without a `sanitizer-conversation` header, "NAME" or "default" without a key.
+        """
         return self.name(self.named or ("key" if self.owner else "default"))
 
     def name(self, chat: str = "") -> str:
@@ -166,14 +169,6 @@ class Conversations:
             return Holder("", named=wanted)
         return Holder(message_key(self._key, "api-key", *secrets).hex()[:32], named=wanted)
 
-    def name(self, headers: Mapping[str, str]) -> str:
-        """Return the name of the conversation of a request that is no chat: "NAME/HASH".
-
-        "key/HASH" without a `sanitizer-conversation` header, "NAME" or "default" without a key.
-        Raises RequestRefused, as `holder`.
-        """
-        return self.holder(headers).plain
-
     def of(self, name: str) -> tuple[Sanitizer, Filter]:
         """Return Sanitizer and filter of a conversation. Raises LedgerError, VaultError."""
 
@@ -210,9 +205,7 @@ class Conversations:
     ) -> tuple[str, Exchange]:
         """Return the name of a request's conversation, and what may be sent in place of it.
 
-        Args:
-            most: bytes of the body, decompressed, if fewer than the filter's.
-
+        `most` limits the bytes of the body, decompressed, if it is less than the filter's limit.
         Raises SanitizerError, as `Filter.request`, or LedgerError.
         """
         read = self._reader.read(method, path, headers, body, most)
@@ -317,7 +310,7 @@ class Conversations:
         return self._digest(holder, "turns", *chat.turns[: chat.n_known])
 
     def _digest(self, holder: Holder, what: str, *of: str | Iterable[str]) -> bytes:
-        fields = [json.dumps(each) for each in (holder.owner, holder.key, what, *of)]
+        fields = map(json.dumps, (holder.owner, holder.key, what, *of))
         return message_key(self._vault.secret, "chat", *fields)
 
     # ---- first requests: of one that is sent again nothing is drawn a second time ----
@@ -408,22 +401,18 @@ class Metrics:
         self.requests = counter("sanitizer_requests", told, "endpoint status tenant policy".split())
         self.refusals = counter("sanitizer_refusals", "Requests refused, by reason.", ["reason"])
         self.epsilon = counter("sanitizer_epsilon_spent", "Epsilon charged, in nats.")
+        timer = partial(Histogram, buckets=BOUNDS, registry=registry)
         self.times = {
-            stage: Histogram(
-                f"sanitizer_{stage}_seconds",
-                f"Time of the stage: {stage}.",
-                buckets=BOUNDS,
-                registry=registry,
-            )
+            stage: timer(f"sanitizer_{stage}_seconds", f"Time of the stage: {stage}.")
             for stage in ("filter", "upstream", "request")
         }
         # The library's gauge cannot be raised and read in one step, as the limit of requests
         # needs, so the number is kept here.
         self._lock = threading.Lock()
         self._under_way = 0
-        Gauge(
-            "sanitizer_requests_under_way", "Requests at this moment.", registry=registry
-        ).set_function(lambda: self._under_way)
+        told = "Requests at this moment."
+        gauge = Gauge("sanitizer_requests_under_way", told, registry=registry)
+        gauge.set_function(lambda: self._under_way)
 
     def enter(self) -> int:
         """Count a request that begins; return how many are under way, this one included."""

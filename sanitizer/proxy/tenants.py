@@ -55,9 +55,8 @@ class Anyone:
     def __init__(self, settings: ProxySettings, conversations: Conversations, policy: str) -> None:
         self.audit = AuditLog()
         self.upstream = Upstream(settings)
-        self._upstreams = {
-            mount: Upstream(replace(settings, upstream=url)) for mount, url in settings.mounts
-        } or {"": self.upstream}
+        mounted = {m: Upstream(replace(settings, upstream=url)) for m, url in settings.mounts}
+        self._upstreams = mounted or {"": self.upstream}
         self._conversations, self._who = conversations, {"policy": policy}
 
     def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
@@ -146,10 +145,7 @@ class Tenants:
             served.sanitizer.load()
 
     def caller(self, headers: Mapping[str, str], certificate: str | None, path: str) -> Caller:
-        """Return who asks.
-
-        Args:
-            certificate: digest of the client's certificate, if it showed one.
+        """Return who asks; `certificate` is the digest of the client's, if it showed one.
 
         Raises:
             RequestRefused: 401, nobody known; 400, a name that cannot be one.

@@ -14,7 +14,7 @@ import json
 import re
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import cycle
@@ -162,29 +162,19 @@ class Upstream:
 
     def __init__(self, settings: ProxySettings, passed: frozenset[str] = frozenset()) -> None:
         self.url, self.key, self.passed = settings.upstream, settings.key, passed
-        self.name = f"the upstream {urlsplit(self.url).netloc}"
         self._most = settings.max_connections
         try:
             self._verify = ssl.create_default_context(cafile=settings.ca) if settings.ca else True
         except OSError as error:
             raise ValueError(f"ca: {settings.ca}: no PEM file: {error.strerror}") from None
-        self._proxy = _proxy_for(settings.upstream)
+        parts = urlsplit(self.url)
+        is_direct = is_loopback(parts.hostname or "") or proxy_bypass(parts.hostname or "")
+        self._proxy = None if is_direct else getproxies().get(parts.scheme)
         self._seconds = settings.timeout
+        self.name = f"the upstream {parts.netloc}"
         # Silence is timed here and by `UpstreamAnswer`; by the library only what comes before it.
         self._timeout = aiohttp.ClientTimeout(sock_connect=min(CONNECT_SECONDS, settings.timeout))
         self._session: aiohttp.ClientSession | None = None
-
-    def _opened(self) -> aiohttp.ClientSession:
-        """Return the session, made at the first request in the event loop that sends."""
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._most, ssl=self._verify),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                # Compressed answers are refused: a small one may decompress to any size.
-                auto_decompress=False,
-                timeout=self._timeout,
-            )
-        return self._session
 
     async def send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
@@ -194,16 +184,20 @@ class Upstream:
         Raises:
             UpstreamError: 502, or 504 if no connection was made, or no answer begun, in time.
         """
+        if self._session is None:  # it belongs to the event loop that sends
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._most, ssl=self._verify),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                # Compressed answers are refused: a small one may decompress to any size.
+                auto_decompress=False,
+                timeout=self._timeout,
+            )
+        given: Any = {"headers": headers, "data": body or None, "proxy": self._proxy}
+        given["skip_auto_headers"] = None if body else _NO_TYPE
         try:
             async with asyncio.timeout(self._seconds):
-                response = await self._opened().request(
-                    method,
-                    _parsed(url),
-                    headers=headers,
-                    data=body or None,
-                    skip_auto_headers=None if body else _NO_TYPE,
-                    allow_redirects=False,
-                    proxy=self._proxy,
+                response = await self._session.request(
+                    method, _parsed(url), allow_redirects=False, **given
                 )
         except aiohttp.ServerTimeoutError:
             raise UpstreamError(f"{self.name} could not be reached in time", 504) from None
@@ -229,14 +223,6 @@ class Upstream:
 
 # Few URLs are asked for, and the library keeps what it works out about one in the object.
 _parsed = lru_cache(maxsize=64)(partial(URL, encoded=True))
-
-
-def _proxy_for(upstream: str) -> str | None:
-    """Return the URL of the HTTP proxy that the environment names for an upstream, or None."""
-    parts = urlsplit(upstream)
-    host = parts.hostname or ""
-    is_direct = is_loopback(host) or proxy_bypass(host)
-    return None if is_direct else getproxies().get(parts.scheme)
 
 
 # ---- one text of the page ----
@@ -280,17 +266,15 @@ class ChatApi:
                 last one is to be answered.
         """
         roles = cycle(["user", "assistant"])
-        messages = [
-            {"role": role, "content": text} for role, text in zip(roles, texts, strict=False)
-        ]
+        pairs = zip(roles, texts, strict=False)
+        messages = [{"role": role, "content": text} for role, text in pairs]
         asked = {"model": model, "messages": messages}
         status, found = await self._ask("POST", "/chat/completions", json.dumps(asked).encode())
         if status != 200:
             return "", f"the API answered with status {status}{_told(found)}"
-        try:
+        said = None
+        with suppress(KeyError, IndexError, TypeError):
             said = found["choices"][0]["message"]["content"]
-        except (KeyError, IndexError, TypeError):
-            said = None
         return (said, "") if isinstance(said, str) else ("", "the API answered without text")
 
     async def _ask(self, method: str, path: str, body: bytes) -> tuple[int, Any]:

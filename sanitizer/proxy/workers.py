@@ -205,10 +205,8 @@ class Workers:
     async def run(self, size: int, work: Callable[[], Result], who: str = "") -> Result:
         """Return the result of work that has to read so many bytes, which decide where it runs.
 
-        Where the caller is cancelled, the work ends at its next pulse.
-
-        Args:
-            who: for whom: nobody is served much more than others who wait.
+        Where the caller is cancelled, the work ends at its next pulse. `who` it is for: nobody is
+        served much more than others who wait.
         """
         if not self._may_block and short_enough(size):
             return work()

@@ -213,7 +213,8 @@ class MemoryVault(Vault):
         self._floor = self._floor if final else max(self._floor, gone.floor_without())
 
     def __repr__(self) -> str:
-        return f"MemoryVault({plural(self._n_entries, 'identifier')})"
+        n_messages = plural(len(self._messages), "message")
+        return f"MemoryVault({n_messages}, {plural(self._n_entries, 'identifier')})"
 
 
 class Scratch(MemoryVault):

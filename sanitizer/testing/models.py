@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +47,10 @@ class ToyBackbone:
 
     Args:
         scores: (n, n_outputs) -> float32 [n, n_outputs]; called once per batch.
-        folder: model folder with vocabulary, tables and tokenizer; default the packaged one.
     """
 
-    def __init__(
-        self, scores: Callable[[int, int], NDArray[np.float32]], folder: Path | None = None
-    ) -> None:
-        self.folder = folder or model_folder(DEFAULT_MASKED_MODEL)
+    def __init__(self, scores: Callable[[int, int], NDArray[np.float32]]) -> None:
+        self.folder = model_folder(DEFAULT_MASKED_MODEL)
         settings = read_settings(self.folder, Manifest.read(self.folder).data)
         self.outputs, self.output_ids, self.logit_range, self.max_length = settings
         self.sha256 = "toy"
@@ -147,16 +143,12 @@ class ToyCausalLM:
 
     Args:
         scores: the tokens read so far -> float32 [n_vocabulary], scores of the next one.
-        folder: model folder with the tokenizer; default the packaged one.
     """
 
     def __init__(
-        self,
-        scores: Callable[[Sequence[int]], NDArray[np.float32]],
-        folder: Path | None = None,
-        max_length: int = 8192,
+        self, scores: Callable[[Sequence[int]], NDArray[np.float32]], max_length: int = 8192
     ) -> None:
-        self.folder = folder or model_folder(DEFAULT_CAUSAL_MODEL)
+        self.folder = model_folder(DEFAULT_CAUSAL_MODEL)
         self.sha256 = "toy causal"
         self.max_length = max_length
         self.n_vocabulary = ByteTokens(self.folder / "tokenizer.json").n_tokens
@@ -188,8 +180,7 @@ class ToyRows:
         scores: Callable[[Sequence[int]], NDArray[np.float32]],
         max_length: int,
     ) -> None:
-        self._scores = scores
-        self._max_length = max_length
+        self._scores, self._max_length = scores, max_length
         self._become(read)
 
     def _become(self, read: list[list[int]]) -> NDArray[np.float32]:
@@ -206,9 +197,8 @@ class ToyRows:
 
     def extend(self, row: int, tokens: Sequence[int]) -> NDArray[np.float32]:
         """Read more tokens in one row; return the scores of the next in each."""
-        return self._become(
-            [[*ids, *(tokens if i == row else [])] for i, ids in enumerate(self._read)]
-        )
+        read = enumerate(self._read)
+        return self._become([[*ids, *(tokens if i == row else [])] for i, ids in read])
 
     def fork(self, rows: Sequence[int]) -> ToyRows:
         """Return copies of some rows, which go on independently."""

@@ -51,12 +51,8 @@ def content(parts: list[Json], finish: str | None = "STOP") -> Json:
     if finish is not None:
         candidate["finishReason"] = finish
     usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
-    return {
-        "candidates": [candidate],
-        "usageMetadata": usage,
-        "modelVersion": "test",
-        "responseId": "answer-1",
-    }
+    named = {"modelVersion": "test", "responseId": "answer-1"}
+    return {"candidates": [candidate], "usageMetadata": usage, **named}
 
 
 def events(parts: list[Json]) -> Iterator[bytes]:
@@ -100,16 +96,10 @@ def _of_messages(
 def message(blocks: list[Json]) -> Json:
     """Return a whole message of the assistant."""
     calls = any(block["type"] == "tool_use" for block in blocks)
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "test",
-        "content": blocks,
-        "stop_reason": "tool_use" if calls else "end_turn",
-        "stop_sequence": None,
-        "usage": _USAGE,
-    }
+    reason = "tool_use" if calls else "end_turn"
+    named = {"id": "msg_1", "type": "message", "role": "assistant", "model": "test"}
+    ending = {"stop_reason": reason, "stop_sequence": None, "usage": _USAGE}
+    return {**named, "content": blocks, **ending}
 
 
 def message_events(blocks: list[Json], size: int = 3) -> Iterator[bytes]:

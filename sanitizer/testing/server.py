@@ -106,9 +106,8 @@ def answer(
         body, events = other_apis.answer(endpoint, document, text, tool, size)
         kind = other_apis.LINES if format_of(endpoint) == "ollama" else EVENTS
         return Answer(body) if events is None else Answer(events, content_type=kind)
-    table = _table()
-    found = table.get((endpoint, tool is not None)) or table.get((endpoint, False))
-    found = found or table["completions", False]
+    keys = ((endpoint, tool is not None), (endpoint, False), ("completions", False))
+    found = next(_table()[key] for key in keys if key in _table())
     arguments = json.dumps({"text": text})
     given = {"$TEXT": text, "$TOOL": tool, "$ARGUMENTS": arguments}
     if not found["events"] or document.get("stream") is not True:
@@ -265,9 +264,8 @@ class RecordingServer:
         self._streams: list[bytearray] = []
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.recorder = self
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.01,), daemon=True
-        )
+        serve = self._server.serve_forever
+        self._thread = threading.Thread(target=serve, args=(0.01,), daemon=True)
 
     @property
     def host(self) -> str:

@@ -13,20 +13,20 @@ def test_before_and_after_mark_what_changed(monkeypatch: pytest.MonkeyPatch) -> 
     text = "Call \x1b[7;1H then Peter now."
     result = Sanitizer(policy="words").sanitize(text)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    plain = before_after([text], [result])
+    plain = before_after([result])
     assert "[Peter]" in plain
     assert "\x1b" not in plain
     assert "not protected:" not in plain
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert "\x1b[32m" in before_after([text], [result])
+    assert "\x1b[32m" in before_after([result])
     monkeypatch.setenv("NO_COLOR", "1")
-    assert before_after([text], [result]) == plain
+    assert before_after([result]) == plain
 
 
 def test_many_texts_have_one_record_with_their_sums() -> None:
     texts = ["Peter is ill.", "Anna met Peter.", "Who?"]
     results = Sanitizer(policy="strict").sanitize_batch(texts)
-    shown = before_after(texts, results)
+    shown = before_after(results)
     assert shown.count("before  ") == 3
     record = describe(joined_record(results), len(results))
     assert record.count("not protected:") == record.count("3 texts together:") == 1

@@ -228,7 +228,12 @@ def test_threads_load_the_model_once(model: OnnxMaskedLM) -> None:
     assert len({id(p) for p in parts}) == 1
 
 
-def test_a_batch_keeps_its_order(sanitizer: Sanitizer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_batch_keeps_its_order(
+    sanitizer: Sanitizer,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     texts = [f"Item {'x' * i}: the zebra sleeps." for i in range(70)]
     outs = sanitizer.sanitize_batch(texts, progress=True)
     assert [len(o.replacements) for o in outs] == [

@@ -15,7 +15,7 @@ PRIVATE = "hepatitis"
 
 def names(*headers: dict[str, str]) -> list[str]:
     conversations = Conversations(Sanitizer(policy="identifiers"), b"k" * 32)
-    return [conversations.name(each) for each in headers]
+    return [conversations.holder(each).plain for each in headers]
 
 
 def test_each_key_has_its_own_conversation_and_is_not_in_its_name() -> None:
