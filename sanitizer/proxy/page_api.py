@@ -534,12 +534,8 @@ class PageApi:
     def _turns(self, conversation: str) -> list[Json]:
         """Return the turns as the person reads them, and beside them what left."""
         return [
-            {
-                "wrote": t.wish.text,
-                "sent": t.result.text,
-                "note": t.note.strip(),
-                "answer": t.answer,
-            }
+            {"wrote": t.wish.text, "sent": t.result.text, "note": t.note.strip()}
+            | {"answer": t.answer}
             | self._restored(conversation, replace(t.wish, answer=t.answer))
             for t in self._of(conversation).turns
         ]
