@@ -333,16 +333,10 @@ def joined_record(results: Sequence[SanitizedText]) -> Record:
     sums = "n_units n_numbers n_identifiers n_public charged epsilon_total epsilon_at_delta "
     sums += "bound_delta"
     largest = "epsilon_per_word conversation_epsilon conversation_epsilon_at_delta"
-    figures = {
-        name: joined(getattr(record, name) for record in records)
-        for joined, names in ((sum, sums), (max, largest))
-        for name in names.split()
-    }
+    figures = {name: sum(getattr(each, name) for each in records) for name in sums.split()}
+    figures |= {name: max(getattr(each, name) for each in records) for name in largest.split()}
     most = max(records, key=lambda record: (record.epsilon_per_unit, record.n_drawn))
-    return replace(
-        most,
-        **figures,
-        n_things=len(things_of(results)),
-        certified=all(record.certified for record in records),
-        reason=next((record.reason for record in records if record.reason), None),
-    )
+    certified = all(record.certified for record in records)
+    reason = next((record.reason for record in records if record.reason), None)
+    n_things = len(things_of(results))
+    return replace(most, **figures, n_things=n_things, certified=certified, reason=reason)

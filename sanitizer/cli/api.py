@@ -112,9 +112,8 @@ def serve(upstream: str | None, config: Path | None, workers: int, **options: An
         if upstream is None and options["no_page"]:
             raise ValueError("--no-page needs --upstream URL: there is nothing to serve")
         if workers > 1:
-            raise ValueError(
-                "--workers needs --config with [storage], or each would have its own budget"
-            )
+            told = "--workers needs --config with [storage], or each would have its own budget"
+            raise ValueError(told)
         _serve(upstream, options)
         return
     if upstream is not None:
@@ -291,8 +290,7 @@ def _proxy(upstream: str | None, options: dict[str, Any]) -> tuple[ProxySettings
         hosts=(*options["allow_host"], *own),
         origins=tuple(options["allow_origin"]),
         page=not options["no_page"],
-        idle=options["idle"],
-        **{name: options[name] for name in ("max_body", "max_connections", "timeout", "ca")},
+        **{name: options[name] for name in "max_body max_connections timeout idle ca".split()},
     )
     listener = Listener(
         exposed=options["expose"],

@@ -92,11 +92,12 @@ def describe(record: Record, n_texts: int = 1) -> str:
     if record.detector != "none":
         claim = _things(record)
     elif record.mechanism == "none":
-        claim = [
-            f"{plural(record.n_identifiers, 'identifier')} in the vault, "
-            f"{plural(record.n_public, 'other word')} unchanged; "
-            f"NO differential privacy: {record.reason}"
-        ]
+        held, stay = (
+            plural(record.n_identifiers, "identifier"),
+            plural(record.n_public, "other word"),
+        )
+        none = f"NO differential privacy: {record.reason}"
+        claim = [f"{held} in the vault, {stay} unchanged; {none}"]
     else:
         claim = _claim(record)
     return page(
@@ -252,10 +253,8 @@ def advice_text(advice: Advice) -> str:
 
 def class_advice_text(advice: ClassAdvice) -> str:
     """Return advice by class in lines: the largest epsilons, then what they were chosen from."""
-    best = [
-        f"  {kind:<12}{'vault' if epsilon is None else f'epsilon {epsilon:g}'}"
-        for kind, epsilon in advice.epsilons.items()
-    ]
+    most = {k: "vault" if e is None else f"epsilon {e:g}" for k, e in advice.epsilons.items()}
+    best = [f"  {kind:<12}{epsilon}" for kind, epsilon in most.items()]
     rows = [
         f"{'>' if advice.epsilons[row.kind] == row.epsilon else ' ':<2}{row.kind:<12}"
         f"{row.epsilon:>8g}{row.guess:>9.1%}{row.blind:>9.1%}{row.similarity:>9.3f}"

@@ -263,10 +263,8 @@ def kinds(name: str | None, policy: str, as_json: bool) -> None:
     from sanitizer.text.policy import Policy
 
     rows = Policy.load(policy).registry.rows.values()
-    chosen = sorted(
-        (row for row in rows if name in (None, row.name, row.kind, row.kind.lower())),
-        key=lambda row: (row.kind, row.name),
-    )
+    chosen = [row for row in rows if name in (None, row.name, row.kind, row.kind.lower())]
+    chosen.sort(key=lambda row: (row.kind, row.name))
     if not chosen:
         raise ValueError(f"there is no kind or class {name!r}; see: sanitizer kinds")
     if as_json:

@@ -107,10 +107,9 @@ setting_options = together(policy_option, _mechanism_options)
 measured_options = together(words_policy_option, _mechanism_options, model_option)
 json_option = flag("--json as_json", "print JSON")
 ledger_option = file_option("--ledger", f"file of budgets to charge (key in ${LEDGER_KEY})")
+_VAULT = f"encrypted file for the originals (key in ${VAULT_KEY}); created if missing"
 store_options = together(
-    file_option(
-        "--vault", f"encrypted file for the originals (key in ${VAULT_KEY}); created if missing"
-    ),
+    file_option("--vault", _VAULT),
     ledger_option,
     option(
         "--budget", "limit on the epsilon spent in total; more is refused", "EPSILON", type=float

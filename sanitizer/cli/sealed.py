@@ -17,8 +17,8 @@ import socket
 import struct
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self
 
 NEW_USER, NEW_NET = 0x10000000, 0x40000000
 """Flags of unshare(2), from linux/sched.h."""
@@ -28,7 +28,7 @@ NOT_FOUND, NOT_RUNNABLE = 127, 126
 """Exit statuses, as shells have them."""
 
 
-class Sealed:
+class Sealed(AbstractContextManager["Sealed"]):
     """A network with loopback only, and the process in it that waits to become a command.
 
     Attributes:
@@ -58,9 +58,6 @@ class Sealed:
                 " HTTPS_PROXY can reach any host"
             )
         self.sockets = [socket.socket(fileno=number) for number in numbers]
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._channel.close()  # a process that was given no command ends by it

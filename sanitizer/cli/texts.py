@@ -102,8 +102,8 @@ def sources(
             raise ValueError("--output must not be the input itself")
         if each.document is not None and place.suffix.lower() != each.document.suffix:
             name = place.name if is_file_name(place.name) else "--output"
-            told = f"must end in {each.document.suffix}, the format of the input"
-            raise ValueError(f"{name}: {told}")
+            suffix = each.document.suffix
+            raise ValueError(f"{name}: must end in {suffix}, the format of the input")
         found.append(each._replace(place=place))
     if len({each.place for each in found}) < len(found):
         raise ValueError("several files have the same name; write them one by one")
@@ -235,8 +235,8 @@ def sanitize(
     if not stopped:
         return 0
     done = f"{len(results)} of {len(texts)} texts were released, and are printed"
-    said = f"sanitizer: error: interrupted; {done if results else 'nothing was released'}"
-    click.echo(said, err=True)
+    done = done if results else "nothing was released"
+    click.echo(f"sanitizer: error: interrupted; {done}", err=True)
     return INTERRUPTED
 
 

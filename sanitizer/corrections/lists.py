@@ -72,14 +72,9 @@ class Memories:
     """
 
     def __init__(self, memories: Sequence[Corrections]) -> None:
-        self.memories = tuple(memories)
+        self.memories, self.own = tuple(memories), memories[0]
         self._lock = threading.Lock()
         self._seen: tuple[list[Listed], Listed] | None = None
-
-    @property
-    def own(self) -> Corrections:
-        """The first memory."""
-        return self.memories[0]
 
     def current(self) -> Listed:
         """Return what all of them say now; the same object while nothing changes."""

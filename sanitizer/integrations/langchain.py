@@ -140,14 +140,12 @@ def _call(call: Mapping[str, Any]) -> Json:
 def _changed(message: Any, document: Json) -> Any:
     """Return a copy of a message with the texts of a document."""
     update: Json = {"content": _content(message.content, document["content"])}
-    for name in ("name", "additional_kwargs", "invalid_tool_calls"):
-        if name in document:
-            update[name] = document[name]
+    names = ("name", "additional_kwargs", "invalid_tool_calls")
+    update |= {name: document[name] for name in names if name in document}
     if "tool_calls" in document:
-        update["tool_calls"] = [
-            {**call, "args": json.loads(new["function"]["arguments"])}
-            for call, new in zip(message.tool_calls, document["tool_calls"], strict=True)
-        ]
+        pairs = zip(message.tool_calls, document["tool_calls"], strict=True)
+        read = [(call, json.loads(new["function"]["arguments"])) for call, new in pairs]
+        update["tool_calls"] = [{**call, "args": args} for call, args in read]
     return message.model_copy(update=update)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -219,10 +219,9 @@ def _from_another_site(headers: Mapping[str, str]) -> bool:
 
 
 def _password(basic: str) -> str:
-    try:
+    with suppress(ValueError):  # of base64 too
         return base64.b64decode(basic, validate=True).decode().partition(":")[2]
-    except (binascii.Error, ValueError):
-        return ""
+    return ""
 
 
 def _without_port(host: str) -> str:

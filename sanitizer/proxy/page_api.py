@@ -280,19 +280,15 @@ def known_words(text: str, result: SanitizedText, guessed: float | None) -> Json
         itself.
     """
     hidden = [each for each in result.replacements if each.kind != "article"]
-    drawn, total = [each for each in hidden if _is_drawn(each)], _n_words(text)
-    n_drawn = sum(_n_words(each.original) for each in drawn)
-    shown = max(0, total - sum(_n_words(each.original) for each in hidden))
+    drawn, total = [each for each in hidden if _is_drawn(each)], len([*word_spans(text)])
+    n_drawn = sum(len([*word_spans(each.original)]) for each in drawn)
+    shown = max(0, total - sum(len([*word_spans(each.original)]) for each in hidden))
     expected, low, high = None, 0.0, float(n_drawn)
     if guessed is not None:
         n = len({(each.kind, each.original.casefold()) for each in drawn})
         expected, each_words = guessed * n_drawn, n_drawn / n if n else 0.0
         low, high = (each_words * end for end in binomial_range(n, guessed))
     return {"total": total, "shown": shown, "expected": expected, "low": low, "high": high}
-
-
-def _n_words(text: str) -> int:
-    return sum(1 for _ in word_spans(text))
 
 
 def _is_drawn(replacement: Replacement) -> bool:
@@ -534,12 +530,8 @@ class PageApi:
     def _turns(self, conversation: str) -> list[Json]:
         """Return the turns as the person reads them, and beside them what left."""
         return [
-            {
-                "wrote": t.wish.text,
-                "sent": t.result.text,
-                "note": t.note.strip(),
-                "answer": t.answer,
-            }
+            {"wrote": t.wish.text, "sent": t.result.text, "note": t.note.strip()}
+            | {"answer": t.answer}
             | self._restored(conversation, replace(t.wish, answer=t.answer))
             for t in self._of(conversation).turns
         ]
