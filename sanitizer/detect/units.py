@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from sanitizer.detect.classes import OPENS, Known, Linked, concept_of, is_adjective, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
+from sanitizer.detect.view import ROW
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers.networks import has_top_level
 from sanitizer.identifiers.rows import KINDS
@@ -253,7 +254,7 @@ def segmented(
             f"policy {policy.name!r} refuses texts in a language without a list of words"
         )
     names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one
-    spoken = _spoken_of(text, reading) if policy.rows else ()
+    spoken = _spoken_of(text, reading, policy) if policy.rows else ()
     rows = _records(document, policy, reading) if policy.rows else ()
     units = [
         unit
@@ -284,12 +285,13 @@ def segmented(
     return replace(split_text, articles=articles, facts=facts, language=reading.language)
 
 
-def _spoken_of(text: str, reading: Reading) -> set[tuple[int, int]]:
-    """Return findings that are names of the code around them, read as none there: "Mark all"."""
+def _spoken_of(text: str, reading: Reading, policy: Policy) -> set[tuple[int, int]]:
+    """Return findings that are names of the code around them, and pass there: "Mark all"."""
     code = [(p.start, p.end, p.role) for p in reading.pieces if p.language in _PROGRAMS]
-    found = [(each.start, each.end) for each in reading.findings]
-    own = {text[a:b] for a, b, role in code if role == "name" and not overlapping(found, a, b)}
-    return {(a, b) for a, b in found if text[a:b].lower() in own and overlapping(code, a, b)}
+    found = [(f.start, f.end, f.kind, f.usual) for f in reading.findings]
+    sure = [(a, b) for a, b, kind, share in found if policy.hides(kind, text[a:b], share)]
+    own = {text[a:b] for a, b, role in code if role == "name" and not overlapping(sure, a, b)}
+    return {(a, b) for a, b in sure if text[a:b].lower() in own and overlapping(code, a, b)}
 
 
 _BEFORE_VALUE, _AFTER_VALUE = re.compile(r"[:\[,]\s*-?\Z"), re.compile(r"\s*[,\]}]")
@@ -339,7 +341,11 @@ def _records(document: Document, policy: Policy, reading: Reading) -> Offsets:
             if start is not None and end is not None
         ]
         told = [at for each in found if (at := layer.within(each)) is not None]
-        for row in records(layer.text, parts, told):
+        begins = {layer.text.rfind("\n", 0, at) + 1 for at in told}
+        tables = [(part.start, part.end) for part in parts if part.language == "csv"]
+        lines = (m.span() for m in ROW.finditer(layer.text) if m.start() in begins)
+        alone = [line for line in lines if not overlapping(tables, *line)]
+        for row in (*records(layer.text, parts, told), *alone):
             rows += layer.placed(*row)
     return merged(rows)
 

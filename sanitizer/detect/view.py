@@ -50,6 +50,8 @@ _LEAST_LINE = 4
 _LOWER, _ANY = "l", "a"
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
 """Words of a name such as "firstName" or "first_name_2"."""
+ROW = re.compile(r"(?m)^(?:[^,\n(){}\[\]]*,(?![ \n])){3,}[^,\n(){}\[\]]*$")
+"""A line of cells, as of a table that stands elsewhere."""
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+-]{1,20})")
 _ESCAPED = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|"
@@ -531,6 +533,8 @@ def opened(
     Raises:
         ModelError: a list is missing or damaged.
     """
+    rows = ROW.finditer(text) if layout is not None else ()
+    cells = [row.start() + i for row in rows for i, sign in enumerate(row[0], 1) if sign == ","]
     layout = layout or Layout((Layer(text, None, ()),))
     parts = layout.pieces()
     wholes = [(start, end) for start, end, _ in taken]
@@ -541,7 +545,8 @@ def opened(
     decoded = Decoded.of(text, (*layout.escapes, *margins))
     spans = decoded.inside(wholes)
     hidden = [(a, b, kind) for (a, b), (_, _, kind) in zip(spans, taken, strict=True)]
-    borders = [start for start, _ in decoded.inside([(at, at) for at in _cells(text, parts)])]
+    cells += _cells(text, parts)
+    borders = [start for start, _ in decoded.inside([(at, at) for at in cells])]
     found = parted(decoded.text, hidden, decoded.inside(shown), borders)
     closed = merged([*closed, *code])
     stays = merged([*code, *layout.margins])
