@@ -13,12 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from sanitizer.detect.classes import OPENS, Known, Linked, concept_of, is_adjective, listed_public
 from sanitizer.detect.detector import FACT, UNKNOWN, Detector, Finding, Reading
-from sanitizer.detect.view import ROW
 from sanitizer.errors import PolicyError
 from sanitizer.identifiers.networks import has_top_level
 from sanitizer.identifiers.rows import KINDS
 from sanitizer.text.encoded import encoded
-from sanitizer.text.layout import Layout, records
+from sanitizer.text.layout import ROW, Layout, records
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.syntax import Piece, form_for, pieces
@@ -288,8 +287,7 @@ def segmented(
 def _spoken_of(text: str, reading: Reading, policy: Policy) -> set[tuple[int, int]]:
     """Return findings that are names of the code around them, and pass there: "Mark all"."""
     code = [(p.start, p.end, p.role) for p in reading.pieces if p.language in _PROGRAMS]
-    found = [(f.start, f.end, f.kind, f.usual) for f in reading.findings]
-    sure = [(a, b) for a, b, kind, share in found if policy.hides(kind, text[a:b], share)]
+    sure = [f[:2] for f in reading.findings if policy.hides(f.kind, text[f[0] : f[1]], f.usual)]
     own = {text[a:b] for a, b, role in code if role == "name" and not overlapping(sure, a, b)}
     return {(a, b) for a, b in sure if text[a:b].lower() in own and overlapping(code, a, b)}
 
@@ -326,11 +324,8 @@ def _hosts(document: Document, reading: Reading) -> list[Unit]:
 def _records(document: Document, policy: Policy, reading: Reading) -> Offsets:
     """Return the rows of data in which a name surely stands, or an identifier of no machine."""
     found = [unit.start for unit in document.taken if unit.kind not in _OF_MACHINES]
-    found += [
-        each.start
-        for each in reading.findings
-        if policy.hides(each.kind, document.text[each.start : each.end], each.usual)
-    ]
+    text = document.text
+    found += [f.start for f in reading.findings if policy.hides(f.kind, text[f[0] : f[1]], f.usual)]
     assert document.layout is not None, "it goes with rows"
     rows: list[tuple[int, int]] = []
     for layer in document.layout.layers:

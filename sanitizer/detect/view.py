@@ -25,7 +25,7 @@ from urllib.parse import unquote_to_bytes
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.progress import pulse
-from sanitizer.text.layout import Layer, Layout
+from sanitizer.text.layout import ROW, Layer, Layout
 from sanitizer.text.prompt import merged
 from sanitizer.text.syntax import Piece, is_code_word
 from sanitizer.text.words import folded, overlapping, straight, word_spans
@@ -50,8 +50,6 @@ _LEAST_LINE = 4
 _LOWER, _ANY = "l", "a"
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[^\W\d_]+")
 """Words of a name such as "firstName" or "first_name_2"."""
-ROW = re.compile(r"(?m)^(?:[^,\n(){}\[\]]*,(?![ \n])){3,}[^,\n(){}\[\]]*$")
-"""A line of cells, as of a table that stands elsewhere."""
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*([\w+-]{1,20})")
 _ESCAPED = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|"
@@ -399,11 +397,6 @@ def _with_view(
         for s in stretches
     ]
     return Parted(view, tuple(runs), tuple(starts[:-1]), tuple(ends))
-
-
-def are_listed(words: Iterable[str]) -> list[bool]:
-    """Return which words are numbers, single letters, or on a list of any language."""
-    return [not word.isalpha() or len(word) == 1 or is_everyday(word) for word in words]
 
 
 def is_everyday(word: str) -> bool:
