@@ -335,11 +335,9 @@ def joined_record(results: Sequence[SanitizedText]) -> Record:
     records = [result.record for result in results]
     if len(records) == 1:
         return records[0]
-    sums = (
-        *("n_units", "n_numbers", "n_identifiers", "n_public"),
-        *("charged", "epsilon_total", "epsilon_at_delta", "bound_delta"),
-    )
-    largest = ("epsilon_per_word", "conversation_epsilon", "conversation_epsilon_at_delta")
+    sums = "n_units n_numbers n_identifiers n_public charged epsilon_total".split()
+    sums += ["epsilon_at_delta", "bound_delta"]
+    largest = ["epsilon_per_word", "conversation_epsilon", "conversation_epsilon_at_delta"]
     figures = {
         name: joined(getattr(record, name) for record in records)
         for joined, names in ((sum, sums), (max, largest))

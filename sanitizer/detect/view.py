@@ -538,8 +538,7 @@ def opened(
     decoded = Decoded.of(text, (*layout.escapes, *margins))
     spans = decoded.inside(wholes)
     hidden = [(a, b, kind) for (a, b), (_, _, kind) in zip(spans, taken, strict=True)]
-    cells += _cells(text, parts)
-    borders = [start for start, _ in decoded.inside([(at, at) for at in cells])]
+    borders = [a for a, _ in decoded.inside([(at, at) for at in (*cells, *_cells(text, parts))])]
     found = parted(decoded.text, hidden, decoded.inside(shown), borders)
     closed = merged([*closed, *code])
     stays = merged([*code, *layout.margins])
