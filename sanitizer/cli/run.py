@@ -292,10 +292,9 @@ class Traffic:
         timing = headers.get("server-timing", "").partition("dur=")[2]  # of what was sent on
         self.added.append(float(timing or 1e3 * seconds))
         how = "passed" if timing else "failed" if begun["status"] >= 500 else "refused"
-        asked = f"{datetime.now():%H:%M:%S} {scope['method']} {public_path(scope['path'])}"
         left = headers.get("sanitizer-classes") or "nothing"
         told = f"{how} ({begun['status']}), hidden: {left}, {self.added[-1]:.0f} ms added"
-        return f"{asked}: {told}"
+        return f"{datetime.now():%H:%M:%S} {scope['method']} {public_path(scope['path'])}: {told}"
 
     def summary(self, vault: Watched, spent: float) -> str:
         """Return what left and what came back in two lines, without text of either."""

@@ -25,8 +25,8 @@ from sanitizer.detect.view import (
     Run,
     View,
     Word,
-    are_listed,
     has_no_blanks,
+    is_everyday,
     opened,
 )
 from sanitizer.lm.reader import CLASSES, ELIGIBLE, TELLING, Ask, Floats, Reader, Scores
@@ -226,7 +226,7 @@ class Detector:
             for run, its in zip(found.runs, runs, strict=True)
             for word in its.words
         ]
-        listed = iter(are_listed(written))
+        listed = iter([not w.isalpha() or len(w) == 1 or is_everyday(w) for w in written])
         each_run = zip(found.starts, found.runs, runs, read.runs, strict=True)
         for number, (start, run, its, scores) in enumerate(each_run):
             places = [(start + w.start, start + w.end) for w in its.words]

@@ -17,7 +17,7 @@ from sanitizer.errors import PolicyError
 from sanitizer.identifiers.networks import has_top_level
 from sanitizer.identifiers.rows import KINDS
 from sanitizer.text.encoded import encoded
-from sanitizer.text.layout import Layout, records
+from sanitizer.text.layout import ROW, Layout, records
 from sanitizer.text.policy import CLASSES, Policy
 from sanitizer.text.prompt import kept_phrases, merged
 from sanitizer.text.syntax import Piece, form_for, pieces
@@ -253,7 +253,7 @@ def segmented(
             f"policy {policy.name!r} refuses texts in a language without a list of words"
         )
     names = {text[start:end] for start, end in reading.code}  # shown elsewhere: one name stays one
-    spoken = _spoken_of(text, reading) if policy.rows else ()
+    spoken = _spoken_of(text, reading, policy) if policy.rows else ()
     rows = _records(document, policy, reading) if policy.rows else ()
     units = [
         unit
@@ -284,12 +284,12 @@ def segmented(
     return replace(split_text, articles=articles, facts=facts, language=reading.language)
 
 
-def _spoken_of(text: str, reading: Reading) -> set[tuple[int, int]]:
-    """Return findings that are names of the code around them, read as none there: "Mark all"."""
+def _spoken_of(text: str, reading: Reading, policy: Policy) -> set[tuple[int, int]]:
+    """Return findings that are names of the code around them, and pass there: "Mark all"."""
     code = [(p.start, p.end, p.role) for p in reading.pieces if p.language in _PROGRAMS]
-    found = [(each.start, each.end) for each in reading.findings]
-    own = {text[a:b] for a, b, role in code if role == "name" and not overlapping(found, a, b)}
-    return {(a, b) for a, b in found if text[a:b].lower() in own and overlapping(code, a, b)}
+    sure = [f[:2] for f in reading.findings if policy.hides(f.kind, text[f[0] : f[1]], f.usual)]
+    own = {text[a:b] for a, b, role in code if role == "name" and not overlapping(sure, a, b)}
+    return {(a, b) for a, b in sure if text[a:b].lower() in own and overlapping(code, a, b)}
 
 
 _BEFORE_VALUE, _AFTER_VALUE = re.compile(r"[:\[,]\s*-?\Z"), re.compile(r"\s*[,\]}]")
@@ -324,11 +324,8 @@ def _hosts(document: Document, reading: Reading) -> list[Unit]:
 def _records(document: Document, policy: Policy, reading: Reading) -> Offsets:
     """Return the rows of data in which a name surely stands, or an identifier of no machine."""
     found = [unit.start for unit in document.taken if unit.kind not in _OF_MACHINES]
-    found += [
-        each.start
-        for each in reading.findings
-        if policy.hides(each.kind, document.text[each.start : each.end], each.usual)
-    ]
+    text = document.text
+    found += [f.start for f in reading.findings if policy.hides(f.kind, text[f[0] : f[1]], f.usual)]
     assert document.layout is not None, "it goes with rows"
     rows: list[tuple[int, int]] = []
     for layer in document.layout.layers:
@@ -339,7 +336,11 @@ def _records(document: Document, policy: Policy, reading: Reading) -> Offsets:
             if start is not None and end is not None
         ]
         told = [at for each in found if (at := layer.within(each)) is not None]
-        for row in records(layer.text, parts, told):
+        begins = {layer.text.rfind("\n", 0, at) + 1 for at in told}
+        tables = [(part.start, part.end) for part in parts if part.language == "csv"]
+        lines = (m.span() for m in ROW.finditer(layer.text) if m.start() in begins)
+        alone = [line for line in lines if not overlapping(tables, *line)]
+        for row in (*records(layer.text, parts, told), *alone):
             rows += layer.placed(*row)
     return merged(rows)
 

@@ -25,7 +25,7 @@ from urllib.parse import unquote_to_bytes
 from sanitizer.errors import ModelError
 from sanitizer.lm.files import Manifest, model_folder
 from sanitizer.progress import pulse
-from sanitizer.text.layout import Layer, Layout
+from sanitizer.text.layout import ROW, Layer, Layout
 from sanitizer.text.prompt import merged
 from sanitizer.text.syntax import Piece, is_code_word
 from sanitizer.text.words import folded, overlapping, straight, word_spans
@@ -399,11 +399,6 @@ def _with_view(
     return Parted(view, tuple(runs), tuple(starts[:-1]), tuple(ends))
 
 
-def are_listed(words: Iterable[str]) -> list[bool]:
-    """Return which words are numbers, single letters, or on a list of any language."""
-    return [not word.isalpha() or len(word) == 1 or is_everyday(word) for word in words]
-
-
 def is_everyday(word: str) -> bool:
     """Return True if a word is on the list of any language, in whatever case it is written."""
     return plain(word) in _everyday()
@@ -531,6 +526,8 @@ def opened(
     Raises:
         ModelError: a list is missing or damaged.
     """
+    rows = ROW.finditer(text) if layout is not None else ()
+    cells = [row.start() + i for row in rows for i, sign in enumerate(row[0], 1) if sign == ","]
     layout = layout or Layout((Layer(text, None, ()),))
     parts = layout.pieces()
     wholes = [(start, end) for start, end, _ in taken]
@@ -541,7 +538,7 @@ def opened(
     decoded = Decoded.of(text, (*layout.escapes, *margins))
     spans = decoded.inside(wholes)
     hidden = [(a, b, kind) for (a, b), (_, _, kind) in zip(spans, taken, strict=True)]
-    borders = [start for start, _ in decoded.inside([(at, at) for at in _cells(text, parts)])]
+    borders = [a for a, _ in decoded.inside([(at, at) for at in (*cells, *_cells(text, parts))])]
     found = parted(decoded.text, hidden, decoded.inside(shown), borders)
     closed = merged([*closed, *code])
     stays = merged([*code, *layout.margins])

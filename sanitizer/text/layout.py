@@ -24,6 +24,8 @@ _NUMBERED = re.compile(
 )
 _ALIGNED = 6
 """Columns in which `cat -n` and `nl` write a number, before a tab."""
+ROW = re.compile(r"(?m)^(?:[^,\n(){}\[\]]*,(?![ \n])){3,}[^,\n(){}\[\]]*$")
+"""A line of cells, as of a table that stands elsewhere."""
 _HUNK = re.compile(r"@@ -[0-9]+(?:,([0-9]+))? \+[0-9]+(?:,([0-9]+))? @@")
 _HASHES = re.compile(r"index [0-9a-f]{7,64}\.\.[0-9a-f]{7,64}(?: [0-7]{6})?$|commit [0-9a-f]{40}$")
 _LINES = re.compile(r'(?<=[:\[, ])"((?:[^"\\\n]|\\.)*+)"(?=\s*[,}\]])')

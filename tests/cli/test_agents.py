@@ -86,7 +86,7 @@ PRIVATE = [
     ),
     *("2021-03-04", "2022-11-30", "2020-01-02", "20.00", "ada.mensah", "marit.solberg"),
 ]
-ALSO = ["silver"]
+ALSO = ["silver", "gold"]
 """What may be hidden in a row of data, where the reader decides of each word."""
 ENCODED = "aWQsbmFtZSxlbWFpbCxwaG9uZ"
 """How the table begins in base64."""

@@ -141,6 +141,16 @@ def test_records_of_a_list_are_left_out_and_what_is_around_them_is_read() -> Non
     assert "88123" not in sanitizer.sanitize(alone, role="tool").text
 
 
+def test_a_row_that_was_copied_alone_is_a_row() -> None:
+    sanitizer = Sanitizer(policy="code")
+    table = sanitizer.sanitize(PEOPLE, role="tool").text.split("\n")
+    around = "# 2022-01-31\n{}\ncall(1,2,3,4)\n".format
+    sent = sanitizer.sanitize(around(PEOPLE.splitlines()[2]), role="tool")
+    assert sent.text == around(table[2])
+    metrics = "auth,12.4,88.1,2022-11-30"
+    assert Sanitizer(policy="code").sanitize(metrics, role="tool").text == metrics
+
+
 @pytest.mark.parametrize("as_name", [True, False])
 def test_a_docstring_speaks_of_its_function(as_name: bool) -> None:
     policy = Policy.preset("code")
