@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from sanitizer.errors import PolicyError, plural, to_install
 from sanitizer.results import SanitizedText
@@ -129,24 +129,6 @@ def apply_to_pieces(pieces: Sequence[str], edits: Sequence[Edit]) -> list[str]:
     return found
 
 
-class Document(Protocol):
-    """A document that was read.
-
-    Attributes:
-        text: all that it says, in order.
-        suffix: suffix of the format that `save` writes.
-    """
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def suffix(self) -> str: ...
-
-    def save(self, path: Path, edits: Sequence[Edit]) -> None:
-        """Write the document with edits of its text in place. Once for each document."""
-
-
 class Piece(NamedTuple):
     """A stretch of a document; `put` writes others in its place, None for what only separates."""
 
@@ -154,12 +136,15 @@ class Piece(NamedTuple):
     put: Callable[[str], None] | None = None
 
 
-class PiecedDocument:
-    """A document made of pieces, each of which knows its place in the file.
+class Document:
+    """A document that was read, made of pieces, each of which knows its place in the file.
 
     Args:
         pieces: in order of reading.
         write: writes the file after the pieces were put.
+
+    Attributes:
+        text: all that it says, in order. suffix: of the format that `save` writes.
     """
 
     def __init__(self, pieces: Sequence[Piece], write: Callable[[Path], None], suffix: str) -> None:
@@ -169,6 +154,7 @@ class PiecedDocument:
         self.text = "".join(piece.text for piece in pieces)
 
     def save(self, path: Path, edits: Sequence[Edit]) -> None:
+        """Write the document with edits of its text in place. Once for each document."""
         new = apply_to_pieces([piece.text for piece in self._pieces], edits)
         for piece, text in zip(self._pieces, new, strict=True):
             if piece.put is not None and text != piece.text:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sanitizer.documents.files import Piece, PiecedDocument, check_images, refused, target_pieces
+from sanitizer.documents.files import Document, Piece, check_images, refused, target_pieces
 from sanitizer.errors import PolicyError
 
 _SHOWN = ("From", "To", "Cc", "Bcc", "Reply-To", "Subject", "Date")
@@ -28,7 +28,7 @@ _LAYOUT = frozenset(
 )
 
 
-def read(path: Path, images: bool) -> PiecedDocument:
+def read(path: Path, images: bool) -> Document:
     """Read an .eml or .pdf file; see `open_document`."""
     return _pdf(path) if path.suffix.lower() == ".pdf" else _mail(path, images)
 
@@ -36,7 +36,7 @@ def read(path: Path, images: bool) -> PiecedDocument:
 # ---- PDF ----
 
 
-def _pdf(path: Path) -> PiecedDocument:
+def _pdf(path: Path) -> Document:
     """Read the text layer of a PDF file; it is written as text, since its layout is fixed."""
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
@@ -54,13 +54,13 @@ def _pdf(path: Path) -> PiecedDocument:
     def write(to: Path) -> None:
         to.write_text(text[0], "utf-8")
 
-    return PiecedDocument([Piece(text[0], partial(text.__setitem__, 0))], write, ".txt")
+    return Document([Piece(text[0], partial(text.__setitem__, 0))], write, ".txt")
 
 
 # ---- mail ----
 
 
-def _mail(path: Path, images: bool) -> PiecedDocument:
+def _mail(path: Path, images: bool) -> Document:
     with path.open("rb") as file:
         mail: Message = BytesParser(policy=compat32).parse(file)
     ends: list[Callable[[], None]] = []
@@ -71,7 +71,7 @@ def _mail(path: Path, images: bool) -> PiecedDocument:
             end()
         to.write_bytes(mail.as_bytes())
 
-    return PiecedDocument(pieces, write, ".eml")
+    return Document(pieces, write, ".eml")
 
 
 def _part(part: Message, images: bool, ends: list[Callable[[], None]]) -> Iterator[Piece]:

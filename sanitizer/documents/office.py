@@ -20,8 +20,8 @@ from lxml import etree
 
 from sanitizer.documents.files import (
     MAX_BYTES,
+    Document,
     Piece,
-    PiecedDocument,
     check_images,
     refused,
     target_pieces,
@@ -55,7 +55,7 @@ _LINK = "{http://schemas.openxmlformats.org/package/2006/relationships}Relations
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
-def read(path: Path, images: bool) -> PiecedDocument:
+def read(path: Path, images: bool) -> Document:
     """Read a .docx or .pptx file; see `open_document`."""
     parts = _unpacked(path)
     check_images(sum(1 for name in parts if _IMAGES.fullmatch(name)), images)
@@ -84,7 +84,7 @@ def read(path: Path, images: bool) -> PiecedDocument:
             for name in parts.keys() - gone:
                 packed.writestr(name, parts[name])
 
-    return PiecedDocument(pieces, write, path.suffix.lower())
+    return Document(pieces, write, path.suffix.lower())
 
 
 def _order(name: str) -> tuple[bool, str, int, str]:

@@ -13,7 +13,7 @@ from openpyxl import load_workbook
 from openpyxl.packaging.core import DocumentProperties
 from openpyxl.packaging.custom import CustomPropertyList
 
-from sanitizer.documents.files import Piece, PiecedDocument, check_images, refused, target_pieces
+from sanitizer.documents.files import Document, Piece, check_images, refused, target_pieces
 from sanitizer.errors import PolicyError
 
 _LITERAL = re.compile(r'"((?:[^"]|"")*)"')
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d+)?")
 MAX_TITLE = 31  # characters of a sheet's name, by the format
 
 
-def read(path: Path, images: bool) -> PiecedDocument:
+def read(path: Path, images: bool) -> Document:
     """Read an .xlsx file; see `open_document`."""
     try:
         book = load_workbook(path)
@@ -51,7 +51,7 @@ def read(path: Path, images: bool) -> PiecedDocument:
                 _name_columns(sheet, table)
         book.save(to)
 
-    return PiecedDocument(pieces, write, ".xlsx")
+    return Document(pieces, write, ".xlsx")
 
 
 def _cells(sheet: Any) -> Iterator[Piece]:
