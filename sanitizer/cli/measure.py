@@ -92,8 +92,7 @@ def attack(
     from sanitizer.risk.attacks import run_attacks
 
     sanitizer = build_sanitizer(setting)
-    texts = _texts(text, file, lines)
-    report = run_attacks(sanitizer, texts, trials, progress=True)
+    report = run_attacks(sanitizer, _texts(text, file, lines), trials, progress=True)
     write(json.dumps(report.as_dict()) if as_json else attack_text(report))
 
 

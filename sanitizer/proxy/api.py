@@ -396,10 +396,9 @@ class Api:
         await answer(call.send, 200, body, [*JSON, (b"cache-control", b"no-store")])
 
     def _filtered(self, call: Call) -> tuple[str, Exchange]:
-        caller = call.caller
-        name, exchange = caller.conversations.exchange(
-            caller.holder, call.method, call.path, call.headers, call.body, self.settings.max_body
-        )
+        caller, most = call.caller, self.settings.max_body
+        asked = (caller.holder, call.method, call.path, call.headers, call.body, most)
+        name, exchange = caller.conversations.exchange(*asked)
         self.callers.audit.sent(caller.who, call.headers, exchange.record)
         return name, exchange
 

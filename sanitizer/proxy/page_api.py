@@ -348,9 +348,8 @@ class PageApi:
     async def settings(self, request: Request) -> Response:
         """Answer with what the page may choose from, and where it sends to."""
         parts, settings = urlsplit(self._settings.upstream), self._sanitizers.settings()
-        local = is_loopback(parts.hostname or "")
-        asked = {"upstream": parts.netloc, "needs_key": self._settings.key is None}
-        return json_answer(settings | asked | {"upstream_is_local": local})
+        there = {"upstream": parts.netloc, "upstream_is_local": is_loopback(parts.hostname or "")}
+        return json_answer(settings | there | {"needs_key": self._settings.key is None})
 
     async def state(self, request: Request) -> Response:
         """Answer with what the page showed before it was loaded again."""
