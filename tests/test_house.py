@@ -44,7 +44,7 @@ MAX_LINES = {
     "wire": 4_750,
 }
 """Most lines of Python of each package: what it had when they were counted, and little more."""
-MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 48_030, 330
+MAX_LINES_IN_ALL, MAX_LINES_OF_DOORS = 47_650, 330
 
 
 def imports(tree: ast.Module) -> set[str]:

@@ -63,7 +63,7 @@ class Walk:
 
 
 @pytest.mark.parametrize(
-    ("policy", "n_files", "n_jumps"), [("balanced", 30, 202), ("words", 28, 240)]
+    ("policy", "n_files", "n_jumps"), [("balanced", 30, 207), ("words", 28, 240)]
 )
 def test_one_text_crosses_few_files_and_few_times(
     model: OnnxMaskedLM, policy: str, n_files: int, n_jumps: int
@@ -91,7 +91,7 @@ def test_a_request_and_its_answer_cross_few_files(model: OnnxMaskedLM) -> None:
     exchange(PROMPT.format("Leeds"))
     walk = Walk(exchange, PROMPT.format("Derby"))
     assert len(walk.files) <= 46, sorted(walk.files)
-    assert walk.n_jumps <= 317, walk.n_jumps
+    assert walk.n_jumps <= 322, walk.n_jumps
 
 
 def test_a_text_is_made_private_in_eight_steps(model: OnnxMaskedLM) -> None:
