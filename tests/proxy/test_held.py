@@ -136,9 +136,11 @@ async def stalled(served: Served) -> AsyncIterator[Any]:
                 await asyncio.wait_for(reader.read(1), 0.02)
         return True
 
-    yield held
-    for _, writer in all_:
-        writer.close()
+    try:
+        yield held
+    finally:
+        for _, writer in all_:
+            writer.close()
 
 
 @asynccontextmanager
@@ -157,9 +159,11 @@ async def slow_readers(served: Served) -> AsyncIterator[Any]:
         assert served.megabytes - before < 150
         return not any(writer.is_closing() for _, writer in all_)
 
-    yield held
-    for _, writer in all_:
-        writer.transport.abort()
+    try:
+        yield held
+    finally:
+        for _, writer in all_:
+            writer.transport.abort()
 
 
 @asynccontextmanager
@@ -177,15 +181,19 @@ async def endless_streams(served: Served) -> AsyncIterator[Any]:
 
     async def held() -> bool:
         before = list(n_read)
-        await asyncio.sleep(1.0)
-        more = [now > then for now, then in zip(n_read, before, strict=True)]
-        return all(m or task.done() for m, task in zip(more, tasks, strict=True)) and any(more)
+        for _ in range(200):
+            await asyncio.sleep(0.1)
+            if all(now > then for now, then in zip(n_read, before, strict=True)):
+                return True  # all go on
+        return False
 
-    yield held
-    for task, (_, writer) in zip(tasks, all_, strict=True):
-        task.cancel()
-        writer.transport.abort()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    try:
+        yield held
+    finally:
+        for task, (_, writer) in zip(tasks, all_, strict=True):
+            task.cancel()
+            writer.transport.abort()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @asynccontextmanager
@@ -209,10 +217,12 @@ async def many_tools(served: Served) -> AsyncIterator[Any]:
     async def held() -> bool:
         return not any(task.done() for task in tasks)
 
-    yield held
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    try:
+        yield held
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @pytest.mark.slow
