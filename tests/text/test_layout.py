@@ -141,6 +141,15 @@ def test_records_of_a_list_are_left_out_and_what_is_around_them_is_read() -> Non
     assert "88123" not in sanitizer.sanitize(alone, role="tool").text
 
 
+@pytest.mark.parametrize(("word", "stays"), [("babaf03", True), ("1.2.3", True), ("Fabia", False)])
+def test_what_a_machine_drew_is_no_name(word: str, stays: bool) -> None:
+    policy = Policy.preset("code")
+    document = units.document(f"{word} fixed it", policy)
+    reading = Reading((Finding(0, len(word), "PERSON", 0.99, False),))
+    hidden = units.segmented(document, policy, reading, lambda forms: {}).units
+    assert (not hidden) == stays
+
+
 def test_a_row_that_was_copied_alone_is_a_row() -> None:
     sanitizer = Sanitizer(policy="code")
     table = sanitizer.sanitize(PEOPLE, role="tool").text.split("\n")
