@@ -373,7 +373,7 @@ def _unit(text: str, finding: Finding, policy: Policy, in_row: bool) -> Unit | N
     if not policy.hides(kind, written, finding.usual, in_row):
         return None
     is_part = kind == "ID" and "_" in (text[start - 1 : start], text[end : end + 1])
-    is_made = kind in ("ID", *_NAMES) and _MACHINE_MADE.fullmatch(written)
+    is_made = kind in ("ID", "PRODUCT", *_NAMES) and _MACHINE_MADE.fullmatch(written)
     if policy.rows and not in_row and (is_part or is_made):
         return None
     opens = OPENS.search(text[max(0, start - 8) : start]) is not None
@@ -404,7 +404,7 @@ _HOST = re.compile(
 _SURE_HOST = 0.5
 """Least share of a part of a host's name: three labels and a domain say already what it is."""
 _MACHINE_MADE = re.compile(
-    r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{6,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"(?=[0-9]*[a-f])[0-9a-f]{6,64}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r"|v?[0-9]+(?:\.[0-9]+)+(?:[-+.]\w+)*|v[0-9]+"
 )
 """Hashes and other numbers that a machine drew, of commits, layers, requests; and versions."""

@@ -280,7 +280,8 @@ def is_street_name(words: str) -> bool:
 
 
 def is_uk_postcode(code: str) -> bool:
-    """Return True if a code begins with an area of Royal Mail and is no "b2 1st"."""
+    """Return True if a code begins with an area of Royal Mail, and is no "b2 1st" and no hash."""
     upper = code.upper()
     area = upper[: 2 if upper[1].isalpha() else 1]
-    return area in UK_AREAS and code[-3:] not in {"1st", "2nd", "3rd"}
+    is_hash = set(code) <= set("0123456789abcdef")
+    return area in UK_AREAS and code[-3:] not in {"1st", "2nd", "3rd"} and not is_hash
